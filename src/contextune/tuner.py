@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from contextune._internal.caches import UserCache
 from contextune._internal.caches import forget as forget_cached
-from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, Preparation
+from contextune.context import DEFAULT_METHOD, ContextRanker, ContextRetriever, Preparation, needed_items
 from contextune.context.build_scene import resolve_place
 from contextune.context.ranker import RankerSource
 from contextune.context.retriever import ToolSearchInputs
@@ -31,6 +31,7 @@ from contextune.plan.complete_request import complete_request
 from contextune.plan.language_model.cascade import configured_planner, light_planner, with_light_planner
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
+from contextune.plan.people import find_people
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.plan.policy.personal_values import guard_readings
 from contextune.plan.reading_planner import READ_TOOLS
@@ -50,6 +51,7 @@ from contextune.tools.reading import read_request_tools, reorder
 from contextune.tools.retriever import check_min_fit
 from contextune.types import (
     Answer,
+    Contact,
     ContextHits,
     Feedback,
     ItemHit,
@@ -237,6 +239,11 @@ class Tuner:
         """The `k` items the request most likely needs, best first; all visible items with `k=None`."""
         return self._retriever.rank(self._complete(request), k)
 
+    def people(self, request: Request, context: Sequence[ItemHit] = ()) -> list[Contact]:
+        """The contacts that the request means, best first, then those of the first items of `context`."""
+        request = self._complete(request)
+        return find_people(PlanningInput(request, self._retriever.user(request.user), context))
+
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
         """How much each of `signals.FAMILIES` contributed to an item of `context`; empty unless learned."""
         return self._retriever.signals(request, k)
@@ -288,7 +295,10 @@ class Tuner:
         context = self.context(request, k)
         seconds = {"context": perf_counter() - start}
         if self._tools is None:
-            return Answer(asked, tuple(context), seconds=seconds, words_only=context.words_only)
+            people = tuple(self.people(asked, needed_items(context)))
+            return Answer(
+                asked, tuple(context), seconds=seconds, words_only=context.words_only, people=people
+            )
         start = perf_counter()
         queries = self._queries(request)
         if self._querygen:
@@ -318,6 +328,7 @@ class Tuner:
             queries=queries.generated,
             words_only=context.words_only,
             unknown_words=matches.unknown_words,
+            people=tuple(self.people(asked, needed_items(context))),
         )
 
     def steps(

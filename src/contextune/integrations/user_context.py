@@ -29,8 +29,10 @@ from contextune.integrations._finder import (
 from contextune.integrations._stable_order import OrderMode, StableOrder
 from contextune.integrations._used_items import used_items
 from contextune.integrations.shortlist import Offer, Shortlist
+from contextune.plan.people import contact_card
+from contextune.search import tokenize
 from contextune.tuner import Tuner
-from contextune.types import Coordinates, ItemHit, Request, Tool, Turn, local_time
+from contextune.types import Contact, Coordinates, ItemHit, Request, Tool, Turn, local_time
 
 NOTE = (
     "Items from the user's own applications that the user's message may refer to; 1 is the likeliest. "
@@ -285,26 +287,27 @@ class UserContext:
         return turn.selected[names]
 
     def _build_turn(self, conversation: Conversation, run: object) -> ContextTurn:
-        """The context of the last turn of the conversation, which is one of the user."""
+        """The context of the last turn of the conversation, which is one of the user: items and people."""
         *earlier, last = conversation
         assert isinstance(last, UserTurn)  # noqa: S101
         history = tuple(_history(earlier))[-_MAX_HISTORY:]
         request = self._request(last.text, history, run)
         hits = tuple(needed_items(self.tuner.context(request, self._items)))
-        return ContextTurn(request, hits, self._prompt(request, hits))
+        return ContextTurn(request, hits, self._prompt(request, hits, self.tuner.people(request, hits)))
 
     def _request(self, text: str, history: tuple[Turn, ...], run: object) -> Request:
         options: dict[str, Any] = {"time": self._now()} if self._now else {}
         place = self._place(run) if callable(self._place) else self._place
         return Request(text, self.user_of(run), place=place, history=history, **options)
 
-    def _prompt(self, request: Request, hits: Sequence[ItemHit]) -> str:
-        if not hits:
+    def _prompt(self, request: Request, hits: Sequence[ItemHit], people: Sequence[Contact]) -> str:
+        if not hits and not people:
             return ""
-        zone = self.tuner.store.user(request.user).zone
-        packed = pack(hits, request, self._tokens, zone=zone)
+        zone, words = self.tuner.store.user(request.user).zone, tokenize(request.text)
+        cards = "".join(fence("person", contact_card(contact, words)) for contact in people)
+        packed = pack(hits, request, self._tokens, zone=zone).text if hits else ""
         now = local_time(request.time, zone)
-        return fence(_TAG, f"\n{NOTE}\nNow: {now:%A} {now:%Y-%m-%dT%H:%M}\n{packed.text}")
+        return fence(_TAG, f"\n{NOTE}\nNow: {now:%A} {now:%Y-%m-%dT%H:%M}\n{cards}{packed}")
 
 
 class _TurnCache:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, overload
 
+from contextune.types.data import Contact
 from contextune.types.item import Item
 from contextune.types.request import Request
 from contextune.types.tool import Tool
@@ -193,3 +194,5 @@ class Answer:
     """Whether the items were ranked without vectors, as `ContextHits.words_only` says."""
     unknown_words: tuple[str, ...] = ()
     """Words of the request that no tool's text has: why nothing fits, if it does not."""
+    people: tuple[Contact, ...] = ()
+    """The contacts that the request means, best first, then those of the first items."""

@@ -5,8 +5,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from contextune.plan import Feed, PlanningInput, Readings
-from contextune.plan.language_model.feed import contact_card
 from contextune.plan.language_model.prompt import call_schema
+from contextune.plan.people import contact_card
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Contact, Item, ItemHit, Plan, Request, Tool, ToolHit, Turn, User
 

@@ -83,9 +83,11 @@ def test_answer_equals_the_library(service: LiveService, tmp_path: Path) -> None
             plan = client.post("/v1/plan", json=request).json()
             chosen = client.post("/v1/plan", json={**request, "tools": ["create_reminder"]}).json()
         hits = Tuner(store).context(persona.request(query))
+        people = Tuner(store).people(persona.request(query), hits)
     assert [hit["item"]["id"] for hit in answer["context"]] == [hit.item.id for hit in hits]
     assert [hit["reasons"] for hit in answer["context"]] == [list(hit.reasons) for hit in hits]
     assert [hit["item"]["id"] for hit in alone["context"]] == [hit.item.id for hit in hits[:3]]
+    assert [person["name"] for person in answer["people"]] == [person.name for person in people]
     assert alone["context"][0]["reasons"] == list(hits[0].reasons)
     assert answer["context"][0]["item"]["fields"] == dict(hits[0].item.fields)
     assert [hit["id"] for hit in tools["tools"]] == [hit["id"] for hit in answer["tools"]][:2]

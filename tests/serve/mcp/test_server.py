@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from contextune.serve.mcp.lazy_tuner import LazyTuner
 from contextune.serve.mcp.server import mcp_server
 from contextune.store import SQLiteStore
 from contextune.tools import ToolRetriever, bundled_toolbox
+from contextune.types import Contact
 
 REQUEST = {"text": "Play what I run to", "time": "2024-05-16T17:40", "place": "home"}
 
@@ -62,6 +64,25 @@ def test_tool_listing(store: SQLiteStore, persona: str, word_embedder: Embedder)
             assert (
                 "title" in (tools["find_context"].output_schema or {})["$defs"]["ContextItem"]["properties"]
             )
+
+    asyncio.run(session())
+
+
+def test_find_context_has_the_people_that_are_meant(
+    store: SQLiteStore, persona: str, word_embedder: Embedder
+) -> None:
+    user = store.user(persona)
+    joe = Contact("Joe Pike", "joe@example.org", "555-0104", None, {"note": "The plumber.\nPaid in cash."})
+    store.put_user(replace(user, contacts=(*user.contacts, joe)))
+
+    async def session() -> None:
+        async with connect(store, persona, word_embedder) as client:
+            found = await call_structured(client, "find_context", {"text": "what's the plumber's number"})
+            assert found["people"][0] == {
+                "name": "Joe Pike",
+                "addresses": ["joe@example.org", "555-0104"],
+                "about": "The plumber. Paid in cash.",
+            }
 
     asyncio.run(session())
 

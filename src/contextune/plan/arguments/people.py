@@ -48,7 +48,7 @@ def people_candidates(inputs: PlanningInput, names: Names) -> list[ValueCandidat
                 others.append(ValueCandidate(person, "person", text, source, item=rank, role=role))
     for index, shared in _described(inputs.tokens, contacts).items():
         weights[index] = max(weights.get(index, 0.0), 1 + shared)
-    for index, likeness in _spelt_alike(inputs.tokens, contacts).items():
+    for index, likeness in spelt_alike(inputs.tokens, contacts).items():
         weights.setdefault(index, 3 * likeness)
     order = sorted(weights, key=lambda index: -weights[index])[:_PEOPLE]
     called = [
@@ -84,7 +84,7 @@ def _described(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int
     }
 
 
-def _spelt_alike(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int, float]:
+def spelt_alike(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int, float]:
     """The contacts with a word in the name that is spelt nearly as one of the request."""
     alike: dict[int, float] = {}
     wanted = [token for token in tokens if len(token) >= _SPELT][:_SPELT_TOKENS]

@@ -16,12 +16,13 @@ from contextune._internal.untrusted import fence, neutralize
 from contextune.context.build_scene import resolve_place
 from contextune.context.packing import CountTokens, estimate_tokens
 from contextune.llm.chat import Message
-from contextune.plan.language_model.prompt import MAX_THOUGHT, relevant_contacts
+from contextune.plan.language_model.prompt import MAX_THOUGHT
+from contextune.plan.people import contact_card, find_people
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.readings import Readings
 from contextune.plan.schema import Parameter, tool_parameters
-from contextune.reading.texts import Names, contact_keys, item_text
-from contextune.types import Contact, Item, ItemHit, Plan, Tool, ToolHit, local_time
+from contextune.reading.texts import Names, item_text
+from contextune.types import ItemHit, Plan, Tool, ToolHit, local_time
 
 NO_TOOL = "none"
 """What a model writes as `api` if no tool serves."""
@@ -37,8 +38,6 @@ and the items. Leave out arguments that nobody mentioned, also a required one th
 _MAX_REQUEST = 1_000
 _MAX_TURNS = 4
 _MAX_TURN = 240
-_MAX_CARDS = 4
-_MAX_NOTE = 80
 _MAX_CALL = 400
 _TOOL_DESCRIPTION = 110
 _ARGUMENT_DESCRIPTION = 50
@@ -107,7 +106,7 @@ class Feed:
         head = [_now(inputs), *(f"{_tool(tool)}\n" for tool in tools)]
         if tools:
             head.insert(1, "Tools:\n")
-        head += [fence("person", card) for card in _cards(inputs, [hit.item for hit in hits])]
+        head += [fence("person", contact_card(contact, inputs.tokens)) for contact in find_people(inputs)]
         tail = [fence(neutralize(turn.speaker)[:20] or "turn", _cut(turn.text, _MAX_TURN))
                 for turn in inputs.request.history[-_MAX_TURNS:]]  # fmt: skip
         if light is not None and light.plans:
@@ -159,35 +158,6 @@ def _parameter(parameter: Parameter) -> str:
     mark = f":{_MARKS[parameter.kind]}" if parameter.kind in _MARKS else ""
     about = _cut(parameter.description, _ARGUMENT_DESCRIPTION) if parameter.required else ""
     return f"{name}{mark} ({about})" if about else f"{name}{mark}"
-
-
-def _cards(inputs: PlanningInput, items: Sequence[Item]) -> Iterator[str]:
-    """The people that the request names, else those of the first items."""
-    named = {
-        contact
-        for contact, name, relation in zip(
-            inputs.user.contacts, inputs.name_matches, inputs.relation_matches, strict=True
-        )
-        if name or relation
-    }
-    keys = {key.casefold() for item in items[:2] for key in item.people}
-    chosen = [
-        contact
-        for contact in relevant_contacts(inputs)
-        if contact in named or any(key.casefold() in keys for key in contact_keys(contact))
-    ]
-    return map(contact_card, chosen[:_MAX_CARDS])
-
-
-def contact_card(contact: Contact) -> str:
-    """A contact on one line: name, relation, addresses, numbers, note."""
-    more = contact.more
-    about = [contact.relation, *(more.get(name) for name in ("nickname", "organization", "title"))]
-    texts = [contact.name, *about, *contact_keys(contact)[1:]]
-    note = more.get("note")
-    if isinstance(note, str) and note:
-        texts.append(f"note: {_cut(note, _MAX_NOTE)}")
-    return ", ".join(dict.fromkeys(neutralize(text) for text in texts if isinstance(text, str) and text))
 
 
 def _items(inputs: PlanningInput, hits: Sequence[ItemHit]) -> Iterator[str]:

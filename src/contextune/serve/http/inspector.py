@@ -49,8 +49,6 @@ class InspectedItem(responses.ItemHitReply):
     when_text: str
     """The same in words; the zone is named if the item was given in another."""
     signals: dict[str, float]
-    probability: float | None
-    """That the request needs it; null if the method does not say, or for items far behind."""
 
 
 class InspectedPlan(PlanJson):
@@ -106,7 +104,6 @@ def inspect(
                 "when": user_time(hit.item.time, zone).isoformat() if hit.item.time else None,
                 "when_text": format_item_time(hit.item, zone, request.time),
                 "signals": dict(signals.get(hit.item.id, {})),
-                "probability": hit.probability,
             }
             for hit_reply, hit in zip(
                 reply["context"], answer.context, strict=False

@@ -12,7 +12,7 @@ from contextune.answers.extracted import ExtractedAnswerJson
 from contextune.plan import Steps
 from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.tools.loaders import tool_to_json
-from contextune.types import Answer, Item, ItemHit, Request, ToolHit, UsageEvent, User
+from contextune.types import Answer, Contact, Item, ItemHit, Request, ToolHit, UsageEvent, User
 
 
 class TurnReply(TypedDict):
@@ -45,6 +45,8 @@ class ItemHitReply(TypedDict):
     item: ItemReply
     score: float
     reasons: list[str]
+    probability: float | None
+    """That the request needs the item; null if it was not read beside the request."""
 
 
 class ToolHitReply(TypedDict):
@@ -56,10 +58,24 @@ class ToolHitReply(TypedDict):
     reasons: list[str]
 
 
+class ContactReply(TypedDict):
+    """A contact."""
+
+    name: str
+    email: str | None
+    phone: str | None
+    relation: str | None
+    more: dict[str, Any]
+
+
 class ContextReply(TypedDict):
-    """The items a request refers to, best first; `words_only` if they were ranked without vectors."""
+    """The items a request needs, best first, without those that it hardly needs, and the people it means.
+
+    `words_only` if they were ranked without vectors.
+    """
 
     context: list[ItemHitReply]
+    people: list[ContactReply]
     words_only: bool
 
 
@@ -80,11 +96,13 @@ class AnswerReply(TypedDict):
     """Context, tools and plan; `steps` is non-empty if the request needs several calls.
 
     `answer` is what your items say to a question, in their own words; null unless the call only reads them.
+    `people` are the contacts that the request means.
     """
 
     request: RequestReply
     answer: ExtractedAnswerJson | None
     context: list[ItemHitReply]
+    people: list[ContactReply]
     tools: list[ToolHitReply]
     plan: PlanJson | None
     steps: list[PlanJson]
@@ -116,16 +134,6 @@ class UsageEventsReply(TypedDict):
     uses: list[UsageEventReply]
     total: int
     next: int | None
-
-
-class ContactReply(TypedDict):
-    """A contact."""
-
-    name: str
-    email: str | None
-    phone: str | None
-    relation: str | None
-    more: dict[str, Any]
 
 
 class UserReply(TypedDict):
@@ -212,6 +220,7 @@ def context_reply(hits: Sequence[ItemHit], max_bytes: int, *, why: bool) -> list
             "item": item_reply(hit.item),
             "score": float(hit.score),
             "reasons": list(hit.reasons) if why else [],
+            "probability": hit.probability,
         }
         for hit in hits[: _count_within([hit.item for hit in hits], max_bytes)]
     ]
@@ -253,6 +262,7 @@ def answer_reply(
         "request": _request_reply(answer.request),
         "answer": answer_json(extracted) if extracted else None,
         "context": context_reply(answer.context, max_bytes, why=why),
+        "people": people_reply(answer.people),
         "tools": tools_reply(answer.tools, why=why),
         "plan": plan_to_json(answer.plan) if answer.plan else None,
         "steps": [plan_to_json(plan) for plan in steps] if steps and len(steps) > 1 else [],
@@ -283,15 +293,20 @@ def user_reply(user: User) -> UserReply:
     return {
         "profile": dict(user.profile),
         "places": {name: at if isinstance(at, str) else [*at] for name, at in user.places.items()},
-        "contacts": [
-            {
-                "name": contact.name,
-                "email": contact.email,
-                "phone": contact.phone,
-                "relation": contact.relation,
-                "more": dict(contact.more),
-            }
-            for contact in user.contacts
-        ],
+        "contacts": people_reply(user.contacts),
         "zone": user.zone.key if user.zone else None,
     }
+
+
+def people_reply(contacts: Sequence[Contact]) -> list[ContactReply]:
+    """Contacts with all that their cards say."""
+    return [
+        {
+            "name": contact.name,
+            "email": contact.email,
+            "phone": contact.phone,
+            "relation": contact.relation,
+            "more": dict(contact.more),
+        }
+        for contact in contacts
+    ]

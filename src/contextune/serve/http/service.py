@@ -8,6 +8,7 @@ from time import perf_counter
 
 from contextune._internal.postgres_url import is_postgres
 from contextune.answers import extract_answer
+from contextune.context import needed_items
 from contextune.context.current_ranker import CurrentRanker
 from contextune.context.ranker import default_ranker
 from contextune.embed import OnnxEmbedder, default_embedder
@@ -125,11 +126,13 @@ class Service:
             self._tuner.prepare(user)
 
     def context(self, user: str, body: requests.ContextBody) -> responses.ContextReply:
-        """Items a request refers to."""
+        """Items that a request needs, and the people that it means."""
         with self._stage("context", _PLACE):
-            hits = self._tuner.context(body.to_request(user), body.k)
+            request = body.to_request(user)
+            hits = needed_items(self._tuner.context(request, body.k))
             return {
                 "context": responses.context_reply(hits, self._limits.reply_bytes, why=body.why),
+                "people": responses.people_reply(self._tuner.people(request, hits)),
                 "words_only": hits.words_only,
             }
 

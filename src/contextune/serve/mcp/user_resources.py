@@ -205,12 +205,15 @@ class UserPrompts:
 
 def _answer_prompt(tuner: "Tuner", request: "Request") -> str:
     from contextune.context import needed_items, pack
+    from contextune.plan.people import contact_card
+    from contextune.search import tokenize
 
-    hits = needed_items(tuner.context(request, _ITEMS))
+    hits, words = needed_items(tuner.context(request, _ITEMS)), tokenize(request.text)
     zone = tuner.store.user(request.user).zone
+    people = "".join(fence("person", contact_card(contact, words)) for contact in tuner.people(request, hits))
     items = pack(hits, request, _TOKENS, zone=zone).text if hits else "Nothing was found.\n"
     return (
-        f"{_DATA}\n<items>\n{items.rstrip()}\n</items>\n\n"
+        f"{_DATA}\n{people}<items>\n{items.rstrip()}\n</items>\n\n"
         "Answer from these items and name those you used; say so if they do not answer it.\n"
         f"{fence('request', neutralize(request.text))}"
     )

@@ -97,16 +97,27 @@ class ContextItem(ToolOutput):
     place: str | None = None
     text: str = Field(description="What it says, shortened to what matters where there is no room.")
     score: float
+    probability: float | None = Field(default=None, description="That the request needs it.")
     why: list[str] = Field(description="Why it was found.")
 
 
+class ContextPerson(ToolOutput):
+    """Somebody in the user's address book."""
+
+    name: str
+    relation: str | None = Field(default=None, description="To the user.")
+    addresses: list[str] = Field(description="Mail addresses and phone numbers.")
+    about: str | None = Field(default=None, description="What else the card says.")
+
+
 class ContextResult(ToolOutput):
-    """The items a request refers to, best first.
+    """The items a request refers to, best first, and the people it means.
 
     With `words_only` they were ranked by words, uses and times: vectors are missing, so the order is rough.
     """
 
     items: list[ContextItem]
+    people: list[ContextPerson] = Field(default_factory=list[ContextPerson])
     words_only: bool = False
 
 

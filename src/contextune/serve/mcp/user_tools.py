@@ -16,6 +16,7 @@ from contextune.serve.mcp.user_schemas import (
     AnswerItem,
     ContextInput,
     ContextItem,
+    ContextPerson,
     ContextResult,
     FeedbackInput,
     FeedbackSaved,
@@ -27,7 +28,7 @@ from contextune.serve.mcp.user_schemas import (
     RequestInput,
     ToolsInput,
 )
-from contextune.types import Answer, Decision, Item, Plan, Question, Request, Tool, user_time
+from contextune.types import Answer, Contact, Decision, Item, Plan, Question, Request, Tool, user_time
 
 if TYPE_CHECKING:
     from contextune.answers import AnswerSource
@@ -60,7 +61,7 @@ def user_tools(
         "find_context",
         "Find context",
         "Finds what the user's words hang on among their own mail, calendar, notes, reminders, searches,"
-        " music and calls. Ask it first whenever they leave out who, what, when or where." + _DATA,
+        " music, calls and contacts. Ask it first whenever they leave out who, what, when or where." + _DATA,
         ContextInput,
         handlers.context,
         ContextResult,
@@ -163,11 +164,27 @@ def _find_context(tuner: "Tuner", request: Request, k: int, tokens: int) -> Cont
                 place=hit.item.place,
                 text=part.text,
                 score=round(hit.score, 4),
+                probability=None if hit.probability is None else round(hit.probability, 3),
                 why=list(hit.reasons),
             )
             for hit, part in zip(hits, packed.parts, strict=True)
         ],
+        people=[_person(contact, request) for contact in tuner.people(request, hits)],
         words_only=hits.words_only,
+    )
+
+
+def _person(contact: Contact, request: Request) -> ContextPerson:
+    from contextune.plan.people import about_contact
+    from contextune.reading.texts import contact_keys
+    from contextune.search import tokenize
+
+    name, *addresses = map(neutralize, contact_keys(contact))
+    return ContextPerson(
+        name=name,
+        relation=neutralize(contact.relation) if contact.relation else None,
+        addresses=addresses,
+        about=about_contact(contact, tokenize(request.text)) or None,
     )
 
 
