@@ -162,6 +162,7 @@ def test_commands_need_no_checkout() -> None:
         if page.name not in (
             "CONTRIBUTING.md",
             "benchmarks.md",
+            "benchmark-details.md",
             "papers.md",
             "experiments.md",
             "generate.md",

@@ -1,13 +1,17 @@
 """The results file: values by path, merging, the same bytes for the same results."""
 
 import json
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 
 from contextune.errors import InvalidDataError
 from contextune.evaluate.results import evaluate_runs
 from contextune_lab.bench.bench_tables import kind_table, metric_table
+from contextune_lab.bench.environment import measured_with
 from contextune_lab.bench.results_file import BenchResults, BenchTable, Cell, Row
 from contextune_lab.cli.bench.recording import record
 
@@ -61,6 +65,15 @@ def test_recording_merges_by_table(tmp_path: Path) -> None:
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert content["speed"]["facts"] == {"speed/ms": 3.0}
     assert "speed/ms" not in content["quality"]["facts"]
+
+
+def test_recorded_tables_say_what_they_were_measured_with(tmp_path: Path) -> None:
+    record(tmp_path, TABLE, replace(TABLE, id="other", made_with="paper and pencil"))
+    results = BenchResults.read(tmp_path / "results.json")
+    assert results.table("tools").made_with == measured_with()
+    models = (ROOT / "src/contextune/assets/SHA256SUMS").read_bytes()
+    assert f"models {sha256(models).hexdigest()[:8]}" in measured_with()
+    assert results.table("other").made_with == "paper and pencil"
 
 
 def test_order_of_the_benchmarks_does_not_matter(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Figures of the docs come from the results file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,20 @@ def test_table_as_markdown(results: BenchResults) -> None:
         "| **In-domain (171)** | | |",
         "| BM25T | 9.5 ±2.1 † | 1,200 |",
         "| **learned** | 72.9 (81.3) | |",
+    ]
+
+
+def test_table_says_what_it_was_measured_with(results: BenchResults) -> None:
+    table = replace(results.table("tools"), made_with="commit 0502a4d, models 1f2e")
+    lines = to_markdown(table).splitlines()
+    assert lines[:-2] == to_markdown(results.table("tools")).splitlines()
+    assert lines[-2:] == ["", "*Measured with commit 0502a4d, models 1f2e.*"]
+
+
+def test_every_table_of_the_docs_says_what_it_was_measured_with() -> None:
+    results = BenchResults.read(RESULTS)
+    assert not [
+        name for tables in results.tables.values() for name, table in tables.items() if not table.made_with
     ]
 
 

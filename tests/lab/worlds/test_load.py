@@ -11,7 +11,7 @@ from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 from contextune.errors import InvalidDataError
 from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
 from contextune_lab.worlds.load import LoadedWorld, imported_store
-from contextune_lab.worlds.seen import read_trained_on, seen_worlds, write_trained_on
+from contextune_lab.worlds.seen import read_trained_on, seen_data, seen_worlds, write_trained_on
 from contextune_lab.worlds.splits import CHOOSE_ON, is_reported, leave_one_out
 from contextune_lab.worlds.world import USER, World, find_worlds, read_world
 
@@ -89,6 +89,8 @@ def test_manifests_name_the_worlds_that_models_have_seen(tmp_path: Path) -> None
         (tmp_path / model).mkdir()
         write_trained_on(tmp_path / model, worlds, ["personas"])
     assert seen_worlds(tmp_path) == {"w01": ("ranker", "reader"), "w02": ("ranker",)}
+    write_trained_on(tmp_path / "reader", ["w01"], ["SLURP, development part"])
+    assert (seen_data("slurp", tmp_path), seen_data("smcalflow", tmp_path)) == (("reader",), ())
     (tmp_path / "calls" / "trained_on.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InvalidDataError, match="not a manifest"):
         read_trained_on(tmp_path / "calls" / "trained_on.json")

@@ -1,20 +1,33 @@
 """Rules and families of signals can be switched off by name; which rules fire is recorded."""
 
 from datetime import datetime
-from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
+from tests.paths import ROOT
+from typer.testing import CliRunner
 
 from contextune.context.signals import Scene, registry
 from contextune.errors import InvalidDataError
 from contextune.plan import complete_request
 from contextune.types import Request, User
-from contextune_lab.worlds.ablation import MEASURES, RuleEffect, rules_table, without_table
+from contextune_lab.cli.bench import app
+from contextune_lab.worlds.ablation import (
+    MEASURES,
+    RuleEffect,
+    rule_effects,
+    rules_table,
+    without_table,
+)
 from contextune_lab.worlds.ask import AskOptions, ask_world
 from contextune_lab.worlds.load import LoadedWorld
+from contextune_lab.worlds.run import WorldRun, run_world
 from contextune_lab.worlds.switches import RULES, recorded, switch_names, without
+from contextune_lab.worlds.world import World
+
+WORLDS = ROOT / "tests" / "lab" / "worlds"
 
 PLANNED = {"planner": ScriptedPlanner(SCRIPTS["right"])}
 MISSPELT = Request("whats on tommorow", "me", datetime(2026, 3, 12, 18))
@@ -26,7 +39,7 @@ def completed(request: Request) -> str:
 
 def test_every_switch_replaces_a_function_that_exists() -> None:
     for rule in RULES.values():
-        assert callable(getattr(import_module(rule.module), rule.function))
+        assert callable(getattr(rule.owner, rule.name))
     assert len(set(switch_names())) == len(switch_names())
 
 
@@ -66,8 +79,40 @@ def test_signals_that_are_off_are_missing(loaded_bakery: LoadedWorld, family: st
 
 
 def test_unknown_name_is_rejected() -> None:
-    with pytest.raises(InvalidDataError, match="no rule or signals 'luck'"), without(["luck"]):
+    known = "use signals.text.*spelling.*places"
+    with pytest.raises(InvalidDataError, match=f"no rule or signals 'luck': {known}"), without(["luck"]):
         pass
+    done = CliRunner().invoke(
+        app, ["worlds", "--data", str(WORLDS), "--without", "spelling", "--without", "luck"]
+    )
+    assert isinstance(done.exception, InvalidDataError)
+
+
+def test_names_of_all_switches_are_printed() -> None:
+    done = CliRunner().invoke(app, ["worlds", "--data", str(WORLDS), "--without", "list"])
+    assert done.output.split() == switch_names()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_that_is_off_leaves_every_request_answered(loaded_bakery: LoadedWorld, rule: str) -> None:
+    with without([rule]), recorded() as fired:
+        ask = AskOptions(only={"bakery-001", "bakery-009"}, take_fired=fired.take)
+        results = ask_world(loaded_bakery, ask)
+    assert len(results) == 2
+    assert not any(rule in result.fired for result in results)
+
+
+def test_effects_of_chosen_rules_and_signals_are_measured(bakery: World, tmp_path: Path) -> None:
+    run = WorldRun(bakery.folder, tmp_path)
+    steps, signals = rule_effects([run], ["steps", "signals.text"])
+    (sequence,) = [result for result in run_world(run) if result.request.is_sequence]
+    assert steps.fired == sum("steps" in result.fired for result in steps.before) >= 1
+    assert signals.fired == len(bakery.requests)
+    assert {result.request.id for result in steps.after} == {request.id for request in bakery.requests}
+    undivided = next(result for result in steps.after if result.request.id == sequence.request.id)
+    assert undivided.sequence_right is False
+    with pytest.raises(InvalidDataError, match="no rule or signals 'luck'"):
+        rule_effects([run], ["luck"])
 
 
 def test_rule_that_changes_nothing_lifts_nothing(loaded_bakery: LoadedWorld) -> None:

@@ -2,10 +2,17 @@
 
 import os
 import platform
+import shutil
+import subprocess
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import contextune
+from contextune._internal.assets import asset
+from contextune._internal.checksum import file_checksum
+from contextune._internal.model_files import SUMS_FILE
 
 PACKAGES = ("contextune", "lightgbm", "numpy", "onnxruntime", "usearch")
 MIXED = "Some tables were measured in another environment than this"
@@ -21,6 +28,23 @@ def environment(date: str | None = None) -> dict[str, str | int]:
         "cores": os.cpu_count() or 1,
         **({"date": date} if date else {}),
     }
+
+
+def measured_with() -> str:
+    """The code, the bundled models and the processor, in a few words, to be told below a table."""
+    models = file_checksum(asset(SUMS_FILE))[:8]
+    return f"{_code()}, models {models}, {os.cpu_count() or 1} cores of {_processor()}"
+
+
+def _code() -> str:
+    """The commit in a checkout, marked if files have changed since; else the version."""
+    git, root = shutil.which("git"), Path(contextune.__file__).parents[2]
+    if git and (root / ".git").exists():
+        command = [git, "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+        done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603
+        if done.returncode == 0:
+            return f"commit {done.stdout.strip()}"
+    return f"contextune {_version('contextune')}"
 
 
 def merge_environments(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

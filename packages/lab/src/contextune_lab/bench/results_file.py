@@ -55,6 +55,8 @@ class BenchTable:
     """Decimals shown, for all columns or for each."""
     corner: str = ""
     """Heading of the column of row names."""
+    made_with: str = ""
+    """The code, the models and the machine that it was measured with."""
 
     def __post_init__(self) -> None:
         for name in (self.id, *self.columns, *(row.name for row in self.rows)):
@@ -152,7 +154,13 @@ def _table(name: str, content: Mapping[str, Any]) -> BenchTable:
         for row in content["rows"]
     ]
     return BenchTable(
-        name, content["command"], content["columns"], rows, content["digits"], content.get("corner", "")
+        name,
+        content["command"],
+        content["columns"],
+        rows,
+        content["digits"],
+        content.get("corner", ""),
+        content.get("made_with", ""),
     )
 
 
@@ -166,6 +174,7 @@ def table_json(table: BenchTable) -> dict[str, Any]:
     """A table in the form of the results file."""
     return {
         "command": table.command,
+        **({"made_with": table.made_with} if table.made_with else {}),
         **({"corner": table.corner} if table.corner else {}),
         "columns": list(table.columns),
         "digits": table.digits if isinstance(table.digits, int) else list(table.digits),

@@ -30,10 +30,12 @@ NOT_MEASURED = "Not in the present results file: the command measures it.\n"
 
 
 def to_markdown(table: BenchTable) -> str:
-    """The table as Markdown lines, each ending with a line break."""
+    """The table as Markdown lines, each ending with a line break, and what it was measured with."""
     heading, rule = [table.corner, *table.columns], ["---"] * (len(table.columns) + 1)
     rows = table_texts(table)
     texts = [f"| {' | '.join(heading)} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in rows)]
+    if table.made_with:
+        texts += ["", f"*Measured with {table.made_with}.*"]
     return "".join(re.sub(r" {2,}", " ", line) + "\n" for line in texts)
 
 

@@ -8,7 +8,7 @@ from contextune.types import Progress
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import RequestResult
 from contextune_lab.worlds.run import WorldRun, run_worlds
-from contextune_lab.worlds.switches import FAMILIES, RULES, SIGNALS
+from contextune_lab.worlds.switches import RULES, check_names, is_everywhere
 from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells
 
 _MADE_WRONGLY = (Outcome.WRONG, Outcome.HARM, Outcome.ACTED)
@@ -24,6 +24,7 @@ MEASURES: Mapping[str, Measure] = {
     "right": _is_good,
     "call right": lambda result: float(result.call_right) if result.request.is_served else None,
     "wrong or harmful": lambda result: float(result.outcome in _MADE_WRONGLY),
+    "all steps right": lambda result: None if result.sequence_right is None else float(result.sequence_right),
     "R@3": lambda result: result.recalls.get(3),
 }
 """The columns of tables about rules; requests that nothing serves count as well."""
@@ -48,11 +49,11 @@ class RuleEffect:
 
     @property
     def lifts_nothing(self) -> bool:
-        """Whether without the rule no fewer calls are right and no more are made wrongly."""
-        return (
-            self.difference(MEASURES["right"]) >= 0
-            and self.difference(MEASURES["call right"]) >= 0
-            and self.difference(MEASURES["wrong or harmful"]) <= 0
+        """Whether without the rule no figure is worse: calls, steps, retrieval, calls made wrongly."""
+        worse_if_higher = ("wrong or harmful",)
+        return all(
+            self.difference(measure) * (-1 if name in worse_if_higher else 1) >= 0
+            for name, measure in MEASURES.items()
         )
 
 
@@ -63,18 +64,19 @@ def rule_effects(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[RuleEffect]:
-    """The effect of each rule; by default of all rules of planning.
+    """The effect of each rule or family of signals; by default of all rules.
 
     A rule that does not fire at a request cannot change its answer, so only the others are asked again.
     Families of signals change every request.
     """
     chosen = [*(names if names is not None else RULES)]
+    check_names(chosen)
     before = run_worlds([replace(run, records=True) for run in runs], processes=processes, progress=progress)
     effects: list[RuleEffect] = []
     for name in chosen:
-        is_everywhere = name.removeprefix(SIGNALS) in FAMILIES
         affected = [
-            frozenset(r.request.id for r in results if is_everywhere or name in r.fired) for results in before
+            frozenset(r.request.id for r in results if is_everywhere(name) or name in r.fired)
+            for results in before
         ]
         again = [
             replace(run, without=(*run.without, name), only=ids)

@@ -11,6 +11,7 @@ from pathlib import Path
 from contextune.types import Progress
 from contextune_lab.renamed_toolbox import renamed_toolboxes
 from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
+from contextune_lab.worlds.held_out import held_out_folder, rankers_of
 from contextune_lab.worlds.load import load_world
 from contextune_lab.worlds.switches import PLACES, recorded, without
 from contextune_lab.worlds.world import read_world
@@ -32,6 +33,8 @@ class WorldRun:
     """Whether it is recorded which rules fire."""
     only: frozenset[str] | None = None
     """Ids of the requests to ask; all by default."""
+    rankers: Path | None = None
+    """Folder with the rankers that leave out each world; the bundled ones by default."""
 
     @property
     def world(self) -> str:
@@ -48,6 +51,8 @@ def run_world(run: WorldRun) -> list[RequestResult]:
     """Import a world, ask its requests and judge the answers."""
     world = read_world(run.folder)
     with ExitStack() as stack:
+        if run.rankers:
+            stack.enter_context(rankers_of(held_out_folder(run.rankers, run.world)))
         stack.enter_context(without(run.without))
         options = AskOptions(only=run.only, catalogues=renamed_toolboxes() if run.renamed else ())
         if run.records:

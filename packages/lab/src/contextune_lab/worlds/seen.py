@@ -24,16 +24,29 @@ def seen_worlds(root: Path | None = None) -> dict[str, tuple[str, ...]]:
     return {world: tuple(models) for world, models in sorted(seen.items())}
 
 
+def seen_data(name: str, root: Path | None = None) -> tuple[str, ...]:
+    """The models that have seen a data set, or a part of it, named as in their manifests: SLURP."""
+    return tuple(
+        file.parent.name
+        for file in sorted((root or asset("")).glob(f"*/{FILE_NAME}"))
+        if any(name.casefold() in entry.casefold() for entry in _read(file, "data"))
+    )
+
+
 def read_trained_on(file: Path) -> list[str]:
     """The worlds that a model was trained on."""
+    return _read(file, "worlds")
+
+
+def _read(file: Path, name: str) -> list[str]:
+    """A list of a manifest."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        worlds = content["worlds"]
-        if not isinstance(worlds, list):
-            raise TypeError("'worlds' is not a list")
+        entries = json.loads(file.read_text(encoding="utf-8"))[name]
+        if not isinstance(entries, list):
+            raise TypeError(f"{name!r} is not a list")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidDataError(f"{file}: not a manifest of a model: {error}") from None
-    return [str(world) for world in cast("list[object]", worlds)]
+    return [str(entry) for entry in cast("list[object]", entries)]
 
 
 def write_trained_on(folder: Path, worlds: Sequence[str], data: Sequence[str] = ()) -> None:

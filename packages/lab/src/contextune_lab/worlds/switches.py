@@ -1,11 +1,11 @@
-"""Switch rules of planning and families of signals off by name, and record which rules have an effect.
+"""Switch rules and families of signals off by name, and record which rules have an effect.
 
 A switch replaces a function where it is called, so that planning needs no code for it. A rule *fires* at a
 request if it returns something else than it would when switched off. Rules are switched off for the whole
 process: ask worlds with other switches in processes of their own.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -34,7 +34,20 @@ class RuleSwitch:
     module: str
     """The module that calls the function, as the name is looked up there."""
     function: str
+    """A name of the module, or of a class of it: `Class.method`."""
     neutral: Neutral
+
+    @property
+    def owner(self) -> Any:
+        """The module or the class that has the function."""
+        module = import_module(self.module)
+        name = self.function.rpartition(".")[0]
+        return getattr(module, name) if name else module
+
+    @property
+    def name(self) -> str:
+        """The name of the function in its owner."""
+        return self.function.rpartition(".")[2]
 
 
 def _first(value: Any, *_: Any, **__: Any) -> Any:
@@ -49,19 +62,41 @@ def _false(*_: Any, **__: Any) -> bool:
     return False
 
 
+def _nothing(*_: Any, **__: Any) -> list[Any]:
+    return []
+
+
+def _all(values: Iterable[Any], *_: Any, **__: Any) -> list[Any]:
+    return [*values]
+
+
+def _undivided(text: str, **_: Any) -> tuple[str, ...]:
+    return (text,)
+
+
 _COMPLETE = "contextune.plan.complete_request"
 RULES: Mapping[str, RuleSwitch] = {
     "spelling": RuleSwitch(_COMPLETE, "respell", _first),
     "follow-ups": RuleSwitch(_COMPLETE, "complete_follow_up", _none),
     "antecedents": RuleSwitch(_COMPLETE, "name_antecedent", _none),
+    "series": RuleSwitch("contextune.context.retriever", "first_occurrences", _all),
+    "named-tools": RuleSwitch("contextune.tools.retriever", "find_telling_names", _nothing),
     "lures": RuleSwitch("contextune.plan.planning_input", "is_lure", _false),
+    "namesakes": RuleSwitch("contextune.plan.arguments.reader", "ReadCall.namesakes", _nothing),
+    "personal-values": RuleSwitch("contextune.tuner", "guard_readings", _first),
+    "steps": RuleSwitch("contextune.tuner", "split_request", _undivided),
 }
-"""The rules of planning that can be switched off, named for what they do."""
+"""The rules that can be switched off, named for what they do."""
 
 
 def switch_names() -> list[str]:
     """All names of rules and families of signals."""
     return [*(f"{SIGNALS}{family}" for family in FAMILIES), *RULES, PLACES]
+
+
+def is_everywhere(name: str) -> bool:
+    """Whether a switch changes every request, so that it is not recorded where it fires."""
+    return name not in RULES
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -94,8 +129,7 @@ def without(names: Iterable[str]) -> Generator[None]:
             if name.startswith(SIGNALS):
                 _switch_signals_off(stack, name.removeprefix(SIGNALS))
             elif name in RULES:
-                rule = RULES[name]
-                _replace(stack, rule.module, rule.function, rule.neutral)
+                replace_name(stack, RULES[name].owner, RULES[name].name, RULES[name].neutral)
         yield
 
 
@@ -105,8 +139,8 @@ def recorded() -> Generator[FiredRules]:
     fired = FiredRules()
     with ExitStack() as stack:
         for name, rule in RULES.items():
-            function = getattr(import_module(rule.module), rule.function)
-            _replace(stack, rule.module, rule.function, _recorder(name, function, rule.neutral, fired))
+            recorder = _recorder(name, getattr(rule.owner, rule.name), rule.neutral, fired)
+            replace_name(stack, rule.owner, rule.name, recorder)
         yield fired
 
 
@@ -115,7 +149,9 @@ def _recorder(
 ) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        result = function(*args, **options)
+        result: object = function(*args, **options)
+        if isinstance(result, Iterator):
+            result = [*cast("Iterator[object]", result)]
         expected = neutral(*args, **options)
         # None and an empty text mean the same: the rule has nothing to say
         if (result or expected) and result != expected:
@@ -125,9 +161,8 @@ def _recorder(
     return call
 
 
-def _replace(stack: ExitStack, module: str, name: str, value: object) -> None:
-    """Set a name of a module until the stack is closed."""
-    owner = import_module(module)
+def replace_name(stack: ExitStack, owner: object, name: str, value: object) -> None:
+    """Set a name of a module or a class until the stack is closed."""
     stack.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, value)
 
@@ -144,7 +179,7 @@ def _switch_signals_off(stack: ExitStack, name: str) -> None:
     stack.callback(families.__setitem__, name, family)
     families[name] = replace(family, compute=compute)
     if name == "links":  # computed again after the first pass
-        _replace(stack, links.__name__, "compute", compute)
+        replace_name(stack, links, "compute", compute)
 
 
 def _missing(family: Family, scene: Scene) -> FeatureColumns:

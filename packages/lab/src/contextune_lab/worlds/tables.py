@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -99,6 +100,54 @@ _STEPS: Mapping[str, Measure] = {
     "refused": _is(Outcome.REFUSED),
     "harmful": _is(Outcome.HARM),
 }
+
+
+HELD_OUT_COMMAND = f"{COMMAND} --held-out RANKERS"
+_HELD_OUT = ("call right", "right", "wrong", "refused", "tool@1", "tool@5", "R@3")
+_NO_CALL = "nothing serves: refused or asked"
+
+
+def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
+    """The figures of the front page: calls by kind of catalogue, and the items of all worlds.
+
+    Intervals resample requests: there are three worlds of each kind.
+    """
+    present = [part for part in parts if part.results]
+    shown = {name: MEASURES[name] for name in _HELD_OUT}
+    rows: list[Row] = []
+    for part in present:
+        served = [result for result in part.results if result.is_one_call]
+        others = [result for result in part.results if not result.request.is_served]
+        no_call: Measure = lambda result: float(result.outcome in (Outcome.REFUSED, Outcome.ASKED))  # noqa: E731
+        cells = [*_cells(shown, served), *_cells({_NO_CALL: no_call}, others)]
+        rows.append(Row(f"{part.part} tools", [Cell(len(served)), *cells]))
+    needing = [result for part in present for result in part.results if result.recalls]
+    implicit = [result for result in needing if result.kind == "implicit"]
+    items = [
+        Row(name, [Cell(len(results)), *_cells(RETRIEVAL, results)], emphasis=name == "all")
+        for name, results in (("all", needing), ("implicit", implicit))
+        if results
+    ]
+    return [
+        BenchTable("worlds-held-out", HELD_OUT_COMMAND, ["requests", *shown, _NO_CALL], rows),
+        BenchTable("worlds-held-out-items", HELD_OUT_COMMAND, ["requests", *RETRIEVAL], items),
+    ]
+
+
+def time_table(parts: Iterable[WorldResults]) -> BenchTable:
+    """Processor time of a request: items, tools and plan."""
+    rows: list[Row] = []
+    for part in parts:
+        times = [
+            1000 * result.seconds
+            for previous, result in pairwise(part.results)
+            if previous.world == result.world  # the first request of a world embeds its items
+        ]
+        if times:
+            figures = (float(np.median(times)), float(np.percentile(times, 95)), float(np.mean(times)))
+            rows.append(Row(f"{part.part} tools", [Cell(len(times)), *map(Cell, figures)]))
+    columns = ["requests", "median", "95 %", "mean"]
+    return BenchTable("worlds-time", COMMAND, columns, rows, 0, "one request, processor ms")
 
 
 def _overall(part: WorldResults) -> BenchTable:

@@ -1,6 +1,7 @@
 """`contextune bench commands`: what real people say to an assistant, judged by the tool alone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ def commands(
     tools, and what a bundled tool serves in part may be refused.
     """
     from contextune.errors import InvalidDataError
+    from contextune_lab.bench.environment import measured_with
     from contextune_lab.commands import (
         ask_commands,
         command_table,
@@ -33,6 +35,7 @@ def commands(
     )
     from contextune_lab.docs.benchmark_tables import to_markdown
     from contextune_lab.renamed_toolbox import renamed_toolboxes
+    from contextune_lab.worlds.seen import seen_data
 
     readers = {"slurp": read_slurp, "smcalflow": read_smcalflow}
     present = {name: read for name, read in readers.items() if (data / name).is_dir()}
@@ -46,6 +49,8 @@ def commands(
         others = ask_commands(chosen, renamed_toolboxes()) if renamed else []
         table = command_table(f"commands-{name}", results, others)
         output.out.rule(table.id, align="left")
+        seen = f"{name}: seen by {', '.join(models)}" if (models := seen_data(name)) else f"{name}: unseen"
+        table = replace(table, made_with=f"{measured_with()}; {seen}")
         output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
         record(out, table)
         lines += [

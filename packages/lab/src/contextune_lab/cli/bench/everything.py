@@ -26,6 +26,10 @@ _REAL_TOOLS = 14_000
 """Tools that are embedded for the index on disk; the others are made of them."""
 
 
+class MissingInputError(ContextuneError):
+    """What another run makes is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """A command with the options of the docs, and the tables that it records for them."""
@@ -60,6 +64,8 @@ def _quality(
         runs += [
             Benchmark("history", partial(history, data, out=out), _HISTORY),
             Benchmark("worlds", partial(worlds, data / "worlds", renamed=True, out=out), _WORLDS),
+            Benchmark("worlds --held-out", partial(_held_out, data, out), _HELD_OUT),
+            Benchmark("worlds --rules", partial(worlds, data / "worlds", rules=True, out=out), _RULES),
             Benchmark("commands", partial(commands, data, renamed=True, out=out), _COMMANDS),
         ]
     if catalogs:
@@ -97,18 +103,24 @@ def _timings(out: Path | None, public: Path | None) -> list[Benchmark]:
     return runs
 
 
-def _growth(costs: Path, out: Path | None) -> None:
-    from contextune_lab.bench.speed.cluster.processes import MissingServerError
+def _held_out(data: Path, out: Path | None) -> None:
+    if not (data / "rankers").is_dir():
+        raise MissingInputError(f"{data / 'rankers'}: no folder of rankers that leave out each world")
+    worlds(data / "worlds", held_out=data / "rankers", out=out)
 
+
+def _growth(costs: Path, out: Path | None) -> None:
     if not costs.exists():
-        raise MissingServerError("computed from what `bench cluster` measures, which did not run")
+        raise MissingInputError("computed from what `bench cluster` measures, which did not run")
     growth(costs, check=True, out=out)
 
 
 _WORLDS = (
     *(f"worlds-{part}{table}" for part in ("bundled", "own") for table in ("", "-by-kind", "-retrieval")),
-    *("worlds-unserved", "worlds-steps", "worlds-renamed"),
+    *("worlds-unserved", "worlds-steps", "worlds-renamed", "worlds-time"),
 )
+_HELD_OUT = ("worlds-held-out", "worlds-held-out-items")
+_RULES = ("worlds-rules",)
 _COMMANDS = ("commands-slurp", "commands-smcalflow")
 _CONTEXT = (
     "context", "context-by-kind", "context-test", "context-titles", "context-explicit", "context-ablations",
@@ -138,7 +150,7 @@ _QUERYGEN = (
 def run_all(runs: Sequence[Benchmark]) -> tuple[list[str], list[str]]:
     """Run benchmarks one after the other; returns the names of those that failed, and of those skipped.
 
-    A benchmark is skipped if the machine lacks an extra or a server that it needs.
+    A benchmark is skipped if the machine lacks an extra, a server or the output of another run.
     """
     from contextune_lab.bench.speed.cluster.processes import MissingServerError
 
@@ -148,7 +160,7 @@ def run_all(runs: Sequence[Benchmark]) -> tuple[list[str], list[str]]:
         output.out.rule(benchmark.name, align="left")
         try:
             benchmark.run()
-        except (MissingExtraError, MissingServerError) as error:
+        except (MissingExtraError, MissingServerError, MissingInputError) as error:
             skipped.append(benchmark.name)
             output.print_error(f"{benchmark.name}: skipped: {error}")
         except ContextuneError as error:

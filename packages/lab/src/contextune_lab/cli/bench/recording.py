@@ -1,6 +1,7 @@
 """Merge what a benchmark measured into the results file of its output folder."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,11 @@ def record(
     facts: Mapping[str, float] | None = None,
     part: "Part" = "quality",
 ) -> None:
-    """Add tables and facts to `out`/results.json, replacing those of the same name."""
-    from contextune_lab.bench.environment import environment, merge_environments
+    """Add tables and facts to `out`/results.json, replacing those of the same name.
+
+    Each table says what it was measured with, unless it does already.
+    """
+    from contextune_lab.bench.environment import environment, measured_with, merge_environments
     from contextune_lab.bench.results_file import FILE_NAME, BenchResults
 
     if out is None:
@@ -25,7 +29,8 @@ def record(
     results.environment = merge_environments(
         results.environment, environment(results.environment.get("date"))
     )
-    results.add(part, tables, facts)
+    made_with = measured_with() if tables else ""
+    results.add(part, [replace(table, made_with=table.made_with or made_with) for table in tables], facts)
     results.write(file)
 
 

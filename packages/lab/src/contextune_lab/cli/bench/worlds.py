@@ -1,7 +1,7 @@
 """`contextune bench worlds`: real exports, the requests of their owners, and what became of them."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -38,8 +38,19 @@ def worlds(
     ] = None,
     renamed: Annotated[bool, typer.Option(help="Also ask with the bundled tools under other names.")] = False,
     rules: Annotated[
-        bool, typer.Option(help="Ask again without each rule that fires, and list those that lift nothing.")
+        bool,
+        typer.Option(
+            help="Ask again without each rule that fires, or without each name of --without, and list those "
+            "that lift nothing."
+        ),
     ] = False,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with rankers that leave out each world, as contextune_lab.train.reading.rankers "
+            "writes them."
+        ),
+    ] = None,
     no_places: Annotated[
         bool, typer.Option("--no-places", help="Leave out the person's places, as score.py does.")
     ] = False,
@@ -72,10 +83,11 @@ def worlds(
 
     Outcomes are those of score.py. Worlds that a bundled model was trained on are marked as seen.
     """
+    from contextune.errors import InvalidDataError
     from contextune_lab.bench.results_file import table_json
     from contextune_lab.worlds.run import WorldRun, run_worlds
     from contextune_lab.worlds.switches import PLACES, check_names, switch_names
-    from contextune_lab.worlds.tables import world_tables
+    from contextune_lab.worlds.tables import held_out_tables, time_table, world_tables
     from contextune_lab.worlds.world import find_worlds
 
     if without == ["list"]:
@@ -84,9 +96,15 @@ def worlds(
     check_names(without or ())
     now = _parse_moment(as_of)
     left_out = (PLACES,) if no_places else ()
-    runs = [WorldRun(folder, cache, now, left_out) for folder in find_worlds(data, names or ())]
+    runs = [
+        WorldRun(folder, cache, now, left_out, rankers=held_out)
+        for folder in find_worlds(data, names or ())
+        if held_out is None or names or (held_out / folder.name).is_dir()
+    ]
+    if not runs:
+        raise InvalidDataError(f"{held_out}: no rankers that leave out a world of {data}")
     if rules:
-        _measure_rules(runs, processes, out)
+        _measure_rules(runs, without, processes, out)
         return
     if prompts:
         _export_prompts(runs, prompts)
@@ -99,23 +117,23 @@ def worlds(
     with output.progress("Worlds") as update:
         done = run_worlds([*runs, *more], processes=processes, progress=update)
     results, others = done[: len(runs)], done[len(runs) :]
-    tables = world_tables(_parts(runs, results, others[len(runs) if without else 0 :]))
+    parts = _parts(runs, results, others[len(runs) if without else 0 :])
+    tables, times = held_out_tables(parts) if held_out else world_tables(parts), time_table(parts)
     if without:
         from contextune_lab.worlds.ablation import without_table
 
         tables.append(without_table(_flat(results), _flat(others[: len(runs)])))
     if log:
         _write_log(log, _flat(others[: len(runs)] if without else results))
-    seen = _seen([run.world for run in runs])
+    seen = _seen([run.world for run in runs], held_out)
     if as_json:
         content = {"seen": seen, "tables": {table.id: table_json(table) for table in tables}}
         print(json.dumps(content, ensure_ascii=False, indent=1))  # noqa: T201  # data, not text for a terminal
     else:
-        _print_tables(tables)
-        for name, models in seen.items():
-            by = f"seen by {', '.join(models)}" if models else "unseen"
-            output.print_line(f"{name}: {by}")
-    record(out, *(table for table in tables if table.id != "worlds-without"))
+        _print_tables([*tables, times])
+        output.print_line("; ".join(_seen_lines(seen)))
+    record(out, *_with_seen([table for table in tables if table.id != "worlds-without"], seen))
+    record(out, times, part="speed")
 
 
 def _export_prompts(runs: "Sequence[WorldRun]", file: Path) -> None:
@@ -182,19 +200,21 @@ def _measure_written(
     record(out, table)
 
 
-def _measure_rules(runs: "Sequence[WorldRun]", processes: int, out: Path | None) -> None:
+def _measure_rules(
+    runs: "Sequence[WorldRun]", names: Sequence[str] | None, processes: int, out: Path | None
+) -> None:
     """Print what changes without each rule, and the rules that never fire or lift nothing."""
     from contextune_lab.worlds.ablation import rule_effects, rules_table
 
     with output.progress("Rules") as update:
-        effects = rule_effects(runs, processes=processes, progress=update)
+        effects = rule_effects(runs, names or None, processes=processes, progress=update)
     table = rules_table(effects)
     _print_tables([table])
     never = [effect.name for effect in effects if not effect.fired]
     useless = [effect.name for effect in effects if effect.fired and effect.lifts_nothing]
     output.print_line(f"Never fired: {', '.join(never) or 'none'}.")
     output.print_line(f"Lift nothing: {', '.join(useless) or 'none'}.")
-    record(out, table)
+    record(out, *_with_seen([table], _seen([run.world for run in runs])))
 
 
 def _parts(
@@ -225,11 +245,32 @@ def _print_tables(tables: "Iterable[BenchTable]") -> None:
         output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
 
 
-def _seen(names: Sequence[str]) -> dict[str, list[str]]:
+def _seen(names: Sequence[str], held_out: Path | None = None) -> dict[str, list[str]]:
+    """The models that have seen each world; those that are replaced have not."""
+    from contextune_lab.worlds.held_out import CALLS, RANKERS, TOOLS
     from contextune_lab.worlds.seen import seen_worlds
 
-    seen = seen_worlds()
-    return {name: [*seen.get(name, ())] for name in names}
+    seen, replaced = seen_worlds(), {CALLS, RANKERS, TOOLS} if held_out else set[str]()
+    return {name: [model for model in seen.get(name, ()) if model not in replaced] for name in names}
+
+
+def _seen_lines(seen: Mapping[str, Sequence[str]]) -> list[str]:
+    """Which models have seen which worlds, in words."""
+    by_models: dict[tuple[str, ...], list[str]] = {}
+    for name, models in seen.items():
+        by_models.setdefault(tuple(models), []).append(name)
+    return [
+        f"{', '.join(names)}: " + (f"seen by {', '.join(models)}" if models else "unseen")
+        for models, names in by_models.items()
+    ]
+
+
+def _with_seen(tables: "Sequence[BenchTable]", seen: Mapping[str, Sequence[str]]) -> "list[BenchTable]":
+    """The tables with what they were measured with, and which models have seen the worlds."""
+    from contextune_lab.bench.environment import measured_with
+
+    made_with = "; ".join([measured_with(), *_seen_lines(seen)])
+    return [replace(table, made_with=made_with) for table in tables]
 
 
 def _write_log(file: Path, results: "Iterable[RequestResult]") -> None:

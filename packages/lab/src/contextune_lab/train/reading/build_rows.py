@@ -79,9 +79,14 @@ class RowBuilder:
                 self.rows.calls += self._calls.rows(request, variant, others)
 
 
+def wide_file(folder: Path, fold: int | None = None) -> Path:
+    """The file of the first ranker that has not seen a fold; by default, of the one that has seen all."""
+    return folder / ("wide.json.gz" if fold is None else f"wide-{fold}.json.gz")
+
+
 def wide_ranker(folder: Path | None, fold: int) -> Ranker | None:
     """The first ranker that has not seen a fold; None without a folder."""
-    return Ranker.load(folder / f"wide-{fold}.json.gz", WIDE_FEATURES) if folder else None
+    return Ranker.load(wide_file(folder, fold), WIDE_FEATURES) if folder else None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

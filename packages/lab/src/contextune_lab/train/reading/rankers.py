@@ -5,7 +5,8 @@
 `MODEL` is the folder of the reading model, `WIDE` that of the first rankers. The worlds are ones that the
 reading model has not seen. Each stage is trained on what rankers without the world made of the stage before;
 the figures that are printed are of held-out worlds, too. `OUT` gets `reading_ranker`, `reading_tools` and
-`reading_calls` with the rankers of all worlds.
+`reading_calls` with the rankers of all worlds, and in `held_out/WORLD` those without a world, which
+`contextune bench worlds --held-out OUT/held_out` measures.
 """
 
 # arrays and tensors of untyped libraries
@@ -27,7 +28,7 @@ from contextune.plan.reading_planner import CALL_FEATURES
 from contextune.rank import CandidateGroup, Ranker, RankerSettings
 from contextune.reading.model import ReadingModel
 from contextune.tools.reading import FIT_FEATURES, TOOL_FEATURES, ToolReadingRankers
-from contextune_lab.train.reading.build_rows import wide_ranker
+from contextune_lab.train.reading.build_rows import wide_file, wide_ranker
 from contextune_lab.train.reading.manifest import RANKER_WORLDS, write_manifests
 from contextune_lab.train.reading.read_sources import (
     ItemRankers,
@@ -38,7 +39,10 @@ from contextune_lab.train.reading.read_sources import (
     read_source_items,
 )
 from contextune_lab.train.reading.rows_values import ValueRow
-from contextune_lab.train.reading.sources import open_persona, open_worlds
+from contextune_lab.train.reading.sources import fold_of, open_persona, open_worlds
+from contextune_lab.worlds.held_out import CALLS as CALLS_FOLDER
+from contextune_lab.worlds.held_out import RANKERS
+from contextune_lab.worlds.held_out import TOOLS as TOOLS_FOLDER
 from contextune_lab.worlds.splits import leave_one_out
 
 _Row = TypeVar("_Row")
@@ -228,16 +232,38 @@ def train_rankers(training: RankerTraining, out: Path, report: Callable[[str], N
     value_rankers = fit_held_out(values, fit_values)
     _report(report, "values, right", values, value_rankers, value_accuracy)
     calls = training.read_calls(items, item_rankers, tools, tool_rankers, value_rankers)
-    _report(report, "calls, first right", calls, fit_held_out(calls, fit_calls), call_accuracy)
-    final = fit_items([*(row for rows in items.values() for row in rows), *personas])
-    final_tools = fit_tools([row for rows in tools.values() for row in rows])
-    _save(out / "reading_ranker", {"close": final.close, "needed": final.needed})
-    shutil.copyfile(training.wide / "wide.json.gz", out / "reading_ranker" / "wide.json.gz")
-    _save(out / "reading_tools", {"tools": final_tools.tools, "fits": final_tools.fits})
-    final_values = fit_values([row for rows in values.values() for row in rows])
-    final_calls = fit_calls([row for rows in calls.values() for row in rows])
-    _save(out / "reading_calls", {"right": final_calls, "values": final_values})
+    call_rankers = fit_held_out(calls, fit_calls)
+    _report(report, "calls, first right", calls, call_rankers, call_accuracy)
+    for world in training.names:
+        without = TrainedRankers(
+            item_rankers[world], tool_rankers[world], value_rankers[world], call_rankers[world]
+        )
+        without.save(out / "held_out" / world, wide_file(training.wide, fold_of(world)))
+    final = TrainedRankers(
+        fit_items([*(row for rows in items.values() for row in rows), *personas]),
+        fit_tools([row for rows in tools.values() for row in rows]),
+        fit_values([row for rows in values.values() for row in rows]),
+        fit_calls([row for rows in calls.values() for row in rows]),
+    )
+    final.save(out, wide_file(training.wide))
     write_manifests(out)
+
+
+@dataclass(frozen=True)
+class TrainedRankers:
+    """All rankers after the reading model."""
+
+    items: ItemRankers
+    tools: ToolReadingRankers
+    values: Ranker
+    calls: Ranker
+
+    def save(self, folder: Path, wide: Path) -> None:
+        """Write them, and a copy of the ranker before the reading model, as they are in the package."""
+        _save(folder / RANKERS, {"close": self.items.close, "needed": self.items.needed})
+        shutil.copyfile(wide, folder / RANKERS / "wide.json.gz")
+        _save(folder / TOOLS_FOLDER, {"tools": self.tools.tools, "fits": self.tools.fits})
+        _save(folder / CALLS_FOLDER, {"right": self.calls, "values": self.values})
 
 
 def _report(
