@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,14 @@ def test_store_is_imported_once_and_again_when_a_file_changes(bakery: World, tmp
     note = tmp_path / "bakery" / "files" / "notes" / "Oven.md"
     note.write_text("# Oven\n\nNew code 9912.\n", encoding="utf-8")
     assert imported_store(same, cache=tmp_path / "cache") != first
+
+
+def test_moment_of_the_import_is_in_the_zone_of_the_person(bakery: World) -> None:
+    assert bakery.moment(None) == bakery.now
+    lisbon = bakery.moment(datetime(2026, 7, 1, 12))
+    assert (lisbon.tzinfo, lisbon.utcoffset()) == (bakery.zone, timedelta(hours=1))
+    tokyo = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=9)))
+    assert bakery.moment(tokyo) is tokyo
 
 
 def test_only_chosen_requests_are_asked(loaded_bakery: LoadedWorld) -> None:

@@ -53,7 +53,8 @@ def load_world(
 ) -> Generator[LoadedWorld]:
     """Open the store of a world, imported at the first time.
 
-    `now` is the moment of the import, by default that of person.json; with `places=False`, the user has none.
+    `now` is the moment of the import, in the person's zone if it names none, by default that of person.json;
+    with `places=False`, the user has none.
     Vectors of items are added to the store when it is first asked; write nothing else to it.
     """
     file = imported_store(world, cache=cache, now=now, places=places)
@@ -66,7 +67,7 @@ def imported_store(
 ) -> Path:
     """The path of the store with the world's items, made unless the cache has it."""
     folder = cache or default_cache()
-    moment = now or world.now
+    moment = world.moment(now)
     file = folder / f"{world.name}-{_key(world, moment, places=places)}.db"
     if file.exists():
         return file
@@ -93,7 +94,7 @@ def import_world(
         for path, when in world.file_times.items():
             os.utime(copy / path, (when.timestamp(), when.timestamp()))
         store.put_user(world.user if places else replace(world.user, places={}))
-        import_into(store, USER, [copy / "files"], now=now or world.now)
+        import_into(store, USER, [copy / "files"], now=world.moment(now))
 
 
 def _key(world: World, now: datetime, *, places: bool) -> str:

@@ -75,6 +75,12 @@ class World:
         """When the files were exported."""
         return datetime.fromisoformat(self.person["now"]).replace(tzinfo=self.zone)
 
+    def moment(self, now: datetime | None) -> datetime:
+        """A moment in the person's zone if it names none; without one, `self.now`."""
+        if now is None:
+            return self.now
+        return now if now.tzinfo else now.replace(tzinfo=self.zone)
+
     @property
     def user(self) -> User:
         """The person as the user of a store: name, addresses, time zone and places."""

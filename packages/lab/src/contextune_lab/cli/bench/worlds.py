@@ -56,7 +56,10 @@ def worlds(
     ] = False,
     as_of: Annotated[
         str | None,
-        typer.Option(help="Moment of the import: a date with a time, or “now”; default: that of each world."),
+        typer.Option(
+            help="Moment of the import: a date with a time where the person is, or “now”; default: that of "
+            "each world."
+        ),
     ] = None,
     prompts: Annotated[
         Path | None,
@@ -283,5 +286,4 @@ def _parse_moment(text: str | None) -> datetime | None:
 
     if text is None:
         return None
-    moment = datetime.now() if text == "now" else parse_time(text)
-    return moment if moment.tzinfo else moment.astimezone()
+    return datetime.now().astimezone() if text == "now" else parse_time(text)
