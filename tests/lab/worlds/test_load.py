@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 
+from contextune.context import methods
 from contextune.errors import InvalidDataError
+from contextune.reading.model import ReadingModel
 from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
 from contextune_lab.worlds.load import LoadedWorld, imported_store
 from contextune_lab.worlds.seen import read_trained_on, seen_data, seen_worlds, write_trained_on
@@ -66,6 +69,25 @@ def test_moment_of_the_import_is_in_the_zone_of_the_person(bakery: World) -> Non
     assert (lisbon.tzinfo, lisbon.utcoffset()) == (bakery.zone, timedelta(hours=1))
     tokyo = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=9)))
     assert bakery.moment(tokyo) is tokyo
+
+
+def test_each_request_is_read_once(loaded_bakery: LoadedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        method = getattr(ReadingModel, name)
+
+        def counted(model: ReadingModel, *arguments: object) -> object:
+            read[name] += 1
+            return method(model, *arguments)
+
+        monkeypatch.setattr(ReadingModel, name, counted)
+
+    for name in ("score_items", "score_tools", "read_calls"):
+        count(name)
+    monkeypatch.setattr(methods, "READ_FROM", 1)  # as in a world of ordinary size
+    ask_world(loaded_bakery, AskOptions(only={"bakery-001", "bakery-003"}))
+    assert read == {"score_items": 2, "score_tools": 2, "read_calls": 2}
 
 
 def test_only_chosen_requests_are_asked(loaded_bakery: LoadedWorld) -> None:
