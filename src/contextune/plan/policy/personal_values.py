@@ -1,5 +1,7 @@
 """Keep personal values out of the calls of foreign tools, unless the request refers to what they are from.
 
+A call of the user's own applications is shown first if it rests on what a stranger wrote or reaches nobody.
+
 The bundled tools belong to the user's own applications. Any other tool is somebody else's: a value of an
 item, a contact or the profile goes into one of its arguments only if the request refers to that item or
 person. Values are removed, never filled in; a required argument without one is asked for.
@@ -10,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, cast
 
+from contextune.plan.lures import is_by_stranger
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.readings import Readings
 from contextune.plan.policy.references import Reference, References
@@ -39,6 +42,12 @@ _PLACES = frozenset(
 """Words in the names of arguments that take a place."""
 
 
+_PEOPLE = frozenset(
+    ["to", "contact", "recipient", "recipients", "attendee", "attendees", "guest", "guests", "person"]
+)
+"""Words in the names of arguments that take people."""
+
+
 def guard_readings(
     readings: Readings, inputs: PlanningInput, find_tool: Callable[[str], Tool], trusted: frozenset[str]
 ) -> Readings:
@@ -56,7 +65,7 @@ def guard_readings(
 def guard_plan(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[Plan, bool]:
     """The plan without personal values that nothing refers to, and whether to show it before it is made."""
     if is_bundled(tool):
-        return plan, False
+        return plan, _rests_on_a_stranger(plan, tool, inputs) or _reaches_nobody(plan, tool, inputs)
     values = PersonalValues(inputs, tool)
     declared = {parameter.name: parameter for parameter in tool_parameters(tool)}
     kept: dict[str, Argument] = {}
@@ -82,6 +91,41 @@ def is_bundled(tool: Tool) -> bool:
     if tool.id not in _bundled():
         return False
     return _bundled()[tool.id] is tool or _bundled()[tool.id].identity == tool.identity
+
+
+def _rests_on_a_stranger(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """Whether a call that changes something takes an item of a stranger that no word of the request names.
+
+    Anybody can call an invitation "All", so that it is what "cancel it all" seems to mean.
+    """
+    strange = [item for item in _items_of(plan, inputs) if is_by_stranger(item, inputs.people)]
+    if not strange or tool_effect(tool).only_reads:
+        return False
+    references = References(inputs, tool)
+    return any(references.to_item(item) != "named" for item in strange)
+
+
+def _reaches_nobody(plan: Plan, tool: Tool, inputs: PlanningInput) -> bool:
+    """Whether a call is to reach somebody who is no contact, nor has a number: "call the dentist"."""
+    if "sends" not in tool_effect(tool).kinds:
+        return False
+    declared = {parameter.name: parameter for parameter in tool_parameters(tool)}
+    for name, argument in plan.arguments.items():
+        if name not in declared or _PEOPLE.isdisjoint(declared[name].words):
+            continue
+        others = (person for item in _items_of(plan, inputs, name) for person in item.people)
+        ways = [person for person in others if person.casefold() not in inputs.user.addresses]
+        for text in _texts(argument.value):
+            if inputs.people.get(text) is None and not any(map(_reaches_somebody, (text, *ways))):
+                return True
+    return False
+
+
+def _items_of(plan: Plan, inputs: PlanningInput, name: str | None = None) -> list[Item]:
+    """The items from which the values of a call are, or that of one argument."""
+    arguments = plan.arguments.values() if name is None else [plan.arguments[name]]
+    used = {source.item for argument in arguments for source in argument.sources if source.kind != "contact"}
+    return [item for item in inputs.items if item.id in used]
 
 
 @dataclass(frozen=True, eq=False)

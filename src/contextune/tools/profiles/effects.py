@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from contextune._internal.assets import asset
@@ -82,6 +83,9 @@ def name_effect(name: str) -> Effect | None:
         else:
             parts[-1].append(word)
     effects: list[Effect] = [effect for part in parts if (effect := _part_effect(part)) is not None]
+    last = parts[-1][-1] if parts[-1] else ""  # "get_weather_pay"
+    if last not in _list("nouns_too", "nouns_in_names") and last in _base_verbs():
+        effects.append(_base_verbs()[last])
     return max(effects, key=lambda effect: EFFECTS.index(effect)) if effects else None
 
 
@@ -135,6 +139,7 @@ def _part_effect(words: Sequence[str]) -> Effect | None:
 def _described(description: str) -> Iterator[tuple[Effect | None, str]]:
     """The effects of the verbs of a description; None for what is not known."""
     text = unicodedata.normalize("NFKC", description).replace("’", "'")
+    text = "".join(character for character in text if unicodedata.category(character) != "Cf")
     for sentence in _split(_tokens(text), _SENTENCE_ENDS):
         words = [token.casefold() for token in sentence if token[0].isalpha()]
         yield from ((None, token) for token in sentence if _is_foreign(token, sentence))
@@ -142,12 +147,20 @@ def _described(description: str) -> Iterator[tuple[Effect | None, str]]:
         if len(words) > _SHORT and not is_english:
             yield None, words[0]
         for clause in _split(sentence, _CLAUSE_ENDS):
-            yield from _clause_effects([token.casefold() for token in clause])
+            tokens = [token.casefold() for token in clause]
+            yield from _clause_effects(tokens)
+            yield from _named_deeds(tokens)
 
 
 def _tokens(text: str) -> list[str]:
     lines = _ABBREVIATION.sub(" ", text).splitlines()
-    return [match.group() for line in lines for match in _TOKEN.finditer(f"{line} .")]
+    tokens = [match.group() for line in lines for match in _TOKEN.finditer(f"{line} .")]
+    # "weather_and_money" says what is done, "place_id" names an argument
+    return [
+        part
+        for token in tokens
+        for part in ([token] if _JOINS.isdisjoint(token.split("_")) else filter(None, token.split("_")))
+    ]
 
 
 def _split(tokens: Sequence[str], ends: frozenset[str]) -> Iterator[list[str]]:
@@ -182,6 +195,23 @@ def _clause_effects(words: Sequence[str]) -> Iterator[tuple[Effect | None, str]]
             continue
         elif _is_verb(word, verb, before, after, head):
             yield verb.effect, word
+
+
+def _named_deeds(words: Sequence[str]) -> Iterator[tuple[Effect | None, str]]:
+    """Deeds as nouns that are done, not looked up: "payment is immediate", "money transfer", "check out"."""
+    for place, (word, after) in enumerate(pairwise([*words, ""])):
+        if f"{word} {after}" in _data()["phrasal"] and not _list("objects") & {*words[place + 2 : place + 3]}:
+            yield "sends", word
+    subject = 1 if len(words) > 1 and words[0] in _list("before_nouns") else 0
+    after = next(iter(words[subject + 1 :]), "")
+    is_done = after in _list("passive") or (after in _forms() and _forms()[after].is_third)
+    if is_done and words[subject] in _list("deeds"):
+        yield "sends", words[subject]
+    other = _forms().keys() | _list("before_nouns")
+    if words[-1] in _list("deeds") and not any(
+        word in other and word not in _list("deeds") for word in words
+    ):
+        yield "sends", words[-1]
 
 
 def _light_effect(verb: _Verb, following: Sequence[str]) -> Effect | None:
