@@ -74,13 +74,24 @@ def test_leaks_and_failures_are_counted(tmp_path: Path) -> None:
     assert (nobody.failures, nobody.items) == (3, 0)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="memory is read from /proc")
 def test_goodput_counts_answers_that_are_in_time() -> None:
     profile = LoadProfile(requests=24, clients=3, fresh=False)
-    result = goodput.measure(personas(), profile, users=2, factor=3, patience=PATIENCE)
-    assert (result.maximum.failures, result.overload.requests) == (0, 24)
-    assert result.overload.late == 0
-    assert result.overload.failures == result.overload.refused
-    assert result.share > 0
+    result = goodput.measure(personas(), profile, users=2, factors=[1, 3], patience=PATIENCE)
+    assert result.maximum.load.failures == 0
+    assert list(result.overloads) == [1, 3]
+    for factor, overload in result.overloads.items():
+        assert (overload.load.requests, overload.load.late) == (24, 0)
+        assert overload.load.failures == overload.load.refused
+        assert overload.megabytes > 50
+        assert result.share(factor) > 0
+
+
+def test_user_is_answered_beside_a_flood() -> None:
+    profile = LoadProfile(requests=6, clients=4, patience=PATIENCE)
+    result = goodput.measure_fairness(personas(), profile, rate=20)
+    assert (result.alone.failures, result.beside.failures, result.beside.leaks) == (0, 0, 0)
+    assert (result.alone.requests, result.beside.requests, result.flood.requests) == (6, 6, 6)
 
 
 def test_clients_without_patience_are_late(tmp_path: Path) -> None:

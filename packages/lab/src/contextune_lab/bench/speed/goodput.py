@@ -1,43 +1,54 @@
-"""Goodput under overload: answers that clients still wait for, as a share of the maximum.
+"""Goodput and memory under overload, and whether a user is answered beside one that floods the service.
 
-First the clients ask as fast as they are answered, which gives the maximum. Then requests arrive at a
-multiple of it, and a client that is not answered in time disconnects.
+First the clients ask as fast as they are answered, which gives the maximum. Then requests arrive at
+multiples of it, and a client that is not answered in time disconnects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Event, Thread
 
 from contextune.datasets import Persona
 from contextune.serve.http.settings import ServiceLimits
 from contextune.types import Progress
-from contextune_lab.bench.speed.http_load import UNLIMITED, loaded_service
-from contextune_lab.bench.speed.load_client import LoadProfile, LoadResult, LoadRun
+from contextune_lab.bench.speed.http_load import UNLIMITED, LoadedService, loaded_service
+from contextune_lab.bench.speed.load_client import LoadClient, LoadProfile, LoadResult, LoadRun
+from contextune_lab.bench.speed.soak import ResourceSampler, check_proc
 
 _DEFAULT = ServiceLimits()
 OVERLOAD_LIMITS = replace(
     UNLIMITED, waiting=_DEFAULT.waiting, max_wait=_DEFAULT.max_wait, timeout=_DEFAULT.timeout
 )
 """The default limits on waiting, without those per token."""
+_FLOOD_LENGTH = 2000
+"""Characters of the requests of a user that floods the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """Requests at a multiple of the maximum rate, and the most memory of the service meanwhile."""
+
+    load: LoadResult
+    megabytes: float
 
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
-    """The maximum and the overload."""
+    """The maximum, and the overloads by how many times the maximum was sent."""
 
-    maximum: LoadResult
-    overload: LoadResult
+    maximum: Overload
+    overloads: Mapping[float, Overload]
 
-    @property
-    def share(self) -> float:
-        """Answers per second under overload, as a share of the maximum."""
-        return self.overload.rate / self.maximum.rate
+    def share(self, factor: float) -> float:
+        """Answers per second under an overload, as a share of the maximum."""
+        return self.overloads[factor].load.rate / self.maximum.load.rate
 
 
 def measure(
     personas: Sequence[Persona],
     profile: LoadProfile,
     *,
-    factor: float = 3.0,
+    factors: Sequence[float] = (1.0, 2.0, 3.0),
     patience: float = 2.0,
     users: int = 60,
     workers: int = 1,
@@ -45,10 +56,72 @@ def measure(
     limits: ServiceLimits = OVERLOAD_LIMITS,
     progress: Progress | None = None,
 ) -> Goodput:
-    """Send `factor` times as many requests as the service can answer; clients wait `patience` seconds."""
+    """Send multiples of what the service can answer; clients wait `patience` seconds."""
+    check_proc()
     with loaded_service(personas, users, workers, threads, limits) as service:
         service.warm_up(replace(profile, requests=2 * profile.requests))
-        maximum = LoadRun(service.port, service.clients, replace(profile, rate=None)).run(progress)
-        overload = replace(profile, rate=factor * maximum.rate, patience=patience)
-        run = LoadRun(service.port, service.clients, overload, first=profile.requests)
-        return Goodput(maximum, run.run(progress))
+        maximum = _run(service, replace(profile, rate=None), 0, progress)
+        overloads: dict[float, Overload] = {}
+        for number, factor in enumerate(factors, 1):
+            overload = replace(profile, rate=factor * maximum.load.rate, patience=patience)
+            overloads[factor] = _run(service, overload, number * profile.requests, progress)
+        return Goodput(maximum, overloads)
+
+
+def _run(service: LoadedService, profile: LoadProfile, first: int, progress: Progress | None) -> Overload:
+    with ResourceSampler(service.pid) as sampler:
+        load = LoadRun(service.port, service.clients, profile, first=first).run(progress)
+    return Overload(load, max(sample.megabytes for sample in sampler.samples))
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """The answers to one user alone and beside another who floods, and those to the other."""
+
+    alone: LoadResult
+    beside: LoadResult
+    flood: LoadResult
+
+
+def measure_fairness(
+    personas: Sequence[Persona],
+    profile: LoadProfile,
+    *,
+    rate: float = 2.0,
+    workers: int = 1,
+    threads: int | None = None,
+    limits: ServiceLimits = _DEFAULT,
+    progress: Progress | None = None,
+) -> Fairness:
+    """One user asks `rate` times a second, alone and while `profile.clients` clients of another flood.
+
+    The other's requests are of the longest texts, each sent as soon as the one before has its reply.
+    """
+    with loaded_service(personas, 2, workers, threads, limits) as service:
+        victim, other = service.clients
+        victims = replace(profile, rate=rate)
+        LoadRun(service.port, [victim], replace(victims, requests=8), first=profile.requests).run()
+        alone = LoadRun(service.port, [victim], victims).run(progress)
+        done, floods = Event(), list[LoadResult]()
+
+        def flood() -> None:
+            while not done.is_set():
+                first = (3 + len(floods)) * profile.requests
+                long = replace(profile, rate=None)
+                floods.append(LoadRun(service.port, [_with_long_texts(other)], long, first=first).run())
+
+        thread = Thread(target=flood)
+        thread.start()
+        try:
+            beside = LoadRun(service.port, [victim], victims, first=2 * profile.requests).run(progress)
+        finally:
+            done.set()
+            thread.join()
+        return Fairness(alone, beside, floods[0])
+
+
+def _with_long_texts(client: LoadClient) -> LoadClient:
+    bodies = tuple(
+        {**body, "text": (f"{body['text']} " * _FLOOD_LENGTH)[: _FLOOD_LENGTH - 20]} for body in client.bodies
+    )
+    return replace(client, bodies=bodies)

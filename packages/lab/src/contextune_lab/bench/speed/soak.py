@@ -72,8 +72,7 @@ def measure(
     progress: Progress | None = None,
 ) -> SoakResult:
     """Find the maximum rate with `profile`, then send that share of it for so many seconds."""
-    if not _PROC.is_dir():
-        raise InvalidRequestError("the soak test reads memory from /proc: run it on Linux")
+    check_proc()
     with loaded_service(personas, users, workers, threads) as service:
         service.warm_up(profile)
         rate = share * LoadRun(service.port, service.clients, replace(profile, rate=None)).run().rate
@@ -82,6 +81,12 @@ def measure(
             run = LoadRun(service.port, service.clients, steady, first=9 * profile.requests)
             load = run.run(progress)
         return SoakResult(load, rate, sampler.samples)
+
+
+def check_proc() -> None:
+    """Raise an error if the memory of processes cannot be read."""
+    if not _PROC.is_dir():
+        raise InvalidRequestError("the benchmark reads memory from /proc: run it on Linux")
 
 
 class ResourceSampler:

@@ -4,16 +4,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from contextune.cli import output
 from contextune.errors import InvalidRequestError
 from contextune_lab.cli.bench.options import Out
+from contextune_lab.cli.bench.recording import record
 from contextune_lab.cli.bench.speed import print_figures, record_figures
 
 _PERSONAS = 20
 """Personas that users are copies of; more would only take longer to embed."""
+_RATE = 4.0
+"""Requests per second of a user beside a flood."""
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from contextune_lab.bench.speed.load_client import LoadProfile, LoadResult
 
 
@@ -23,12 +29,15 @@ def serve(
     clients: Annotated[int, typer.Option(min=1, help="Number of parallel clients.")] = 8,
     rate: Annotated[float | None, typer.Option(help="Requests per second; default: unlimited.")] = None,
     overload: Annotated[
-        float | None,
-        typer.Option(help="Also send this many times the maximum rate, and measure the goodput."),
+        list[float] | None,
+        typer.Option(help="Also send this many times the maximum rate; may be repeated."),
     ] = None,
     patience: Annotated[
         float, typer.Option(help="Seconds after which a client gives up, with --overload.")
     ] = 2.0,
+    flood: Annotated[
+        bool, typer.Option("--flood", help="Time a user alone, and beside another who floods the service.")
+    ] = False,
     minutes: Annotated[
         float | None,
         typer.Option(help="Also send 60 % of the maximum rate for so long, and watch for leaks."),
@@ -41,11 +50,13 @@ def serve(
     """Load-test the HTTP service with many users, and look for items of other users in the answers."""
     from contextune_lab.bench.speed.load_client import LoadProfile
 
-    if sum(option is not None for option in (rate, overload, minutes)) > 1:
-        raise InvalidRequestError("--rate, --overload and --minutes exclude each other: pass one of them")
+    if sum(map(bool, (rate, overload, minutes))) > 1 or (flood and (overload or minutes)):
+        raise InvalidRequestError("--rate or --flood, --overload and --minutes exclude each other: pass one")
     profile = LoadProfile(requests, clients, rate, fresh)
-    if overload is not None:
+    if overload:
         load = _overload(profile, overload, patience, users, workers, threads, out)
+    elif flood:
+        load = _flood(profile, workers, threads, out)
     elif minutes is not None:
         load = _soak(profile, minutes, users, workers, threads, out)
     else:
@@ -73,7 +84,7 @@ def _load(
 
 def _overload(
     profile: "LoadProfile",
-    factor: float,
+    factors: "Sequence[float]",
     patience: float,
     users: int,
     workers: int,
@@ -85,21 +96,68 @@ def _overload(
 
     with output.progress("Requests") as update:
         result = goodput.measure(
-            bundled_personas()[:_PERSONAS], profile, factor=factor, patience=patience, users=users,
+            bundled_personas()[:_PERSONAS], profile, factors=factors, patience=patience, users=users,
             workers=workers, threads=threads, progress=update,
         )  # fmt: skip
-    load = result.overload
-    figures = {
-        "maximum, answers per second": result.maximum.rate,
-        "overload, answers in time per second": load.rate,
-        "overload, answers in time, % of the maximum": 100 * result.share,
-        "requests refused with 503": load.refused,
-        "requests whose client gave up": load.late,
-        **_latencies(load),
+    loads = {"as fast as answered": result.maximum}
+    loads |= {f"{factor:g} times the maximum": load for factor, load in result.overloads.items()}
+    rows = {
+        name: {
+            "answers in time per second": run.load.rate,
+            "% of the maximum": 100 * run.load.rate / result.maximum.load.rate,
+            "median ms": run.load.p50,
+            "99 % ms": run.load.p99,
+            "refused %": 100 * run.load.refused / run.load.requests,
+            "given up %": 100 * run.load.late / run.load.requests,
+            "memory MB": run.megabytes,
+        }
+        for name, run in loads.items()
     }
-    print_figures(f"{load.requests:,} requests at {factor:g} times the maximum rate", figures)
-    record_figures(out, "serve-overload", figures, f"serve --overload {factor:g}")
-    return load
+    options = " ".join(f"--overload {factor:g}" for factor in factors)
+    _print_and_record(out, "serve-overload", f"contextune bench serve {options}", "requests", rows)
+    return max((run.load for run in loads.values()), key=lambda load: load.leaks)
+
+
+def _flood(profile: "LoadProfile", workers: int, threads: int | None, out: Path | None) -> "LoadResult":
+    from contextune.datasets import bundled_personas
+    from contextune_lab.bench.speed import goodput
+
+    with output.progress("Requests") as update:
+        result = goodput.measure_fairness(
+            bundled_personas()[:2],
+            profile,
+            rate=profile.rate or _RATE,
+            workers=workers,
+            threads=threads,
+            progress=update,
+        )
+    loads = {"user alone": result.alone, "user beside the flood": result.beside, "the flood": result.flood}
+    rows = {
+        name: {
+            "requests": load.requests,
+            "answered %": 100 * (1 - load.failures / load.requests),
+            "median ms": load.p50,
+            "99 % ms": load.p99,
+        }
+        for name, load in loads.items()
+    }
+    _print_and_record(out, "serve-flood", "contextune bench serve --flood", "", rows)
+    return max(loads.values(), key=lambda load: load.leaks)
+
+
+def _print_and_record(
+    out: Path | None, name: str, command: str, corner: str, rows: "Mapping[str, Mapping[str, float]]"
+) -> None:
+    from contextune_lab.bench.results_file import BenchTable, Cell, Row
+
+    columns = list(next(iter(rows.values())))
+    shown = Table(corner, *columns, title=command)
+    for row, figures in rows.items():
+        shown.add_row(row, *(f"{figure:,.1f}" for figure in figures.values()))
+    output.out.print(shown)
+    digits = [1 if column.endswith(("second", "ms")) else 0 for column in columns]
+    cells = [Row(row, [Cell(figure) for figure in figures.values()]) for row, figures in rows.items()]
+    record(out, BenchTable(name, command, columns, cells, digits, corner), part="speed")
 
 
 def _soak(
