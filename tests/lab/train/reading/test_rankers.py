@@ -18,6 +18,7 @@ from contextune.types import Request, Tool, ToolHit
 from contextune_lab.train.reading import rankers
 from contextune_lab.train.reading.first_ranker import WideExample, fit_wide, wide_examples
 from contextune_lab.train.reading.manifest import MANIFESTS, RANKER_WORLDS, READING_WORLDS, write_manifests
+from contextune_lab.train.reading.processes import for_each
 from contextune_lab.train.reading.read_sources import ReadCallRow, ReadItemRow, ReadToolRow, is_right
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
@@ -138,6 +139,16 @@ def test_a_call_is_right_if_any_expected_one_is_the_same() -> None:
     judge = Judge.of_contacts({}, ())
     assert is_right(labels, judge, JudgedCall("mail/read", {"subject": "rent"}))
     assert not is_right(labels, judge, JudgedCall("mail/read", {"subject": "Bill"}))
+
+
+def doubled(name: str) -> str:
+    return name * 2
+
+
+def test_what_was_computed_for_a_name_is_kept(tmp_path: Path) -> None:
+    assert for_each(doubled, ["a", "b"], processes=2, keep=tmp_path, stage="s") == {"a": "aa", "b": "bb"}
+    assert for_each(len, ["b", "a", "c"], keep=tmp_path, stage="s") == {"b": "bb", "a": "aa", "c": 1}
+    assert for_each(len, ["a"], keep=tmp_path, stage="other") == {"a": 1}
 
 
 def test_manifests_name_what_models_have_seen(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import contextune
-from contextune._internal.assets import asset
 from contextune._internal.checksum import file_checksum
 from contextune._internal.model_files import SUMS_FILE
+
+import contextune
+from contextune._internal.assets import asset
 
 PACKAGES = ("contextune", "lightgbm", "numpy", "onnxruntime", "usearch")
 MIXED = "Some tables were measured in another environment than this"

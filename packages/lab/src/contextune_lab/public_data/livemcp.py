@@ -76,7 +76,7 @@ def read_livemcp(folder: Path) -> LiveMcpBench:
 
 
 def evaluate_livemcp(data: LiveMcpBench, methods: Sequence[str]) -> ResultTable:
-    """Rank the tools for the text of every task; the last method is the one that others are tested against."""
+    """Rank the tools for the text of every task; others are tested against the last method."""
     runs: dict[str, dict[str, list[str]]] = {}
     for method in methods:
         retriever = ToolRetriever(data.tools, method=method)

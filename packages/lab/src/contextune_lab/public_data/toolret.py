@@ -131,7 +131,7 @@ def _query(row: Entry, category: str, task: str, where: str) -> ToolRetQuery:
 
 
 def _tool(number: str, document: object) -> Tool:
-    """A tool; what stands in its documentation beside name, description and parameters is what it is about."""
+    """A tool; the rest of its documentation is what it is about."""
     if not isinstance(document, dict):
         return Tool(number, str(document))
     fields = cast("dict[str, Any]", document)

@@ -8,6 +8,7 @@ by fold (`first_ranker`), so that the items come in an order that was not traine
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,6 +21,7 @@ from contextune.rank import Ranker
 from contextune.reading.texts import item_text
 from contextune.types import Item, local_time
 from contextune_lab.train.reading.manifest import READING_WORLDS
+from contextune_lab.train.reading.processes import for_each
 from contextune_lab.train.reading.rows import ListRow, RowRequest, TrainingRows
 from contextune_lab.train.reading.rows_calls import CallRows
 from contextune_lab.train.reading.rows_tools import ToolRows
@@ -58,7 +60,7 @@ def _text(request: RowRequest, state: UserState, item: Item) -> str:
 class RowBuilder:
     """Collects the rows of requests of stores."""
 
-    def __init__(self, seed: int = 7, embedder: Embedder | None = None) -> None:
+    def __init__(self, seed: int | str = 7, embedder: Embedder | None = None) -> None:
         self.rows = TrainingRows()
         self._draw = Random(seed)  # noqa: S311  # repeatable, not secret
         self._embedder = embedder
@@ -99,14 +101,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--names", default=",".join(READING_WORLDS), help="worlds, separated by commas")
     parser.add_argument("--personas", action="store_true", help="also of all personas")
+    parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args(arguments)
-    builder = RowBuilder()
-    for source in open_worlds([*filter(None, options.names.split(","))], options.worlds):
-        builder.add(source, wide_ranker(options.wide, source.fold))
-    for persona in [*bundled_personas(), *training_personas()] if options.personas else ():
-        with open_persona(persona) as source:
-            builder.add(source, wide_ranker(options.wide, source.fold))
-    builder.rows.save(options.out)
+    names = [*filter(None, options.names.split(","))]
+    if options.personas:
+        names += [persona.id for persona in (*bundled_personas(), *training_personas())]
+    read = for_each(partial(_rows, options.worlds, options.wide), names, processes=options.processes)
+    joined = TrainingRows()
+    for rows in read.values():
+        joined.items.extend(rows.items)
+        joined.tools.extend(rows.tools)
+        joined.calls.extend(rows.calls)
+    joined.save(options.out)
+
+
+def _rows(worlds: Path | None, wide: Path | None, name: str) -> TrainingRows:
+    """The rows of a world or a persona."""
+    builder = RowBuilder(name)
+    for persona in (*bundled_personas(), *training_personas()):
+        if persona.id == name:
+            with open_persona(persona) as source:
+                builder.add(source, wide_ranker(wide, source.fold))
+            return builder.rows
+    for source in open_worlds([name], worlds):
+        builder.add(source, wide_ranker(wide, source.fold))
+    return builder.rows
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ a fold: rows and later rankers are made with the one that has not seen the reque
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from contextune.context.reading import WIDE_FEATURES, wide_matrix
 from contextune.datasets import bundled_personas, training_personas
 from contextune.rank import CandidateGroup, Ranker, RankerSettings
 from contextune_lab.train.reading.manifest import WIDE_WORLDS
+from contextune_lab.train.reading.processes import for_each
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import FOLDS, RequestSource, open_persona, open_worlds
 
@@ -77,20 +79,34 @@ def few_requests(source: RequestSource, rng: np.random.Generator) -> RequestSour
     return replace(source, requests=[*own, *drawn])
 
 
+def _examples(worlds: Path, name: str) -> list[WideExample]:
+    """Of a world or a persona."""
+    rng = np.random.default_rng(list(name.encode()))
+    for persona in (*bundled_personas(), *training_personas()):
+        if persona.id == name:
+            with open_persona(persona, everyday=False) as source:
+                return list(wide_examples(few_requests(source, rng), rng))
+    return [each for source in open_worlds([name], worlds) for each in wide_examples(source, rng)]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the rankers from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--worlds", type=Path, required=True, help="the folder of the worlds")
     parser.add_argument("--names", default=",".join(WIDE_WORLDS), help="worlds, separated by commas")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--rows", type=Path, help="a folder to keep examples in")
     options = parser.parse_args(arguments)
-    rng = np.random.default_rng(5)
-    examples: list[WideExample] = []
-    for source in open_worlds(options.names.split(","), options.worlds):
-        examples += wide_examples(source, rng)
-    for persona in (*bundled_personas(), *training_personas()):
-        with open_persona(persona, everyday=False) as source:
-            examples += wide_examples(few_requests(source, rng), rng)
+    personas = [persona.id for persona in (*bundled_personas(), *training_personas())]
+    read = for_each(
+        partial(_examples, options.worlds),
+        [*options.names.split(","), *personas],
+        processes=options.processes,
+        keep=options.rows,
+        stage="wide",
+    )
+    examples = [example for each in read.values() for example in each]
     options.out.mkdir(parents=True, exist_ok=True)
     for fold in range(FOLDS):
         fit_wide(examples, fold).save(options.out / f"wide-{fold}.json.gz")

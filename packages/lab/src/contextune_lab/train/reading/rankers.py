@@ -6,7 +6,8 @@
 reading model has not seen. Each stage is trained on what rankers without the world made of the stage before;
 the figures that are printed are of held-out worlds, too. `OUT` gets `reading_ranker`, `reading_tools` and
 `reading_calls` with the rankers of all worlds, and in `held_out/WORLD` those without a world, which
-`contextune bench worlds --held-out OUT/held_out` measures.
+`contextune bench worlds --held-out OUT/held_out` measures. With `--rows`, what was
+read is kept there, and a run that was cut off goes on.
 """
 
 # arrays and tensors of untyped libraries
@@ -16,6 +17,7 @@ import argparse
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +32,7 @@ from contextune.reading.model import ReadingModel
 from contextune.tools.reading import FIT_FEATURES, TOOL_FEATURES, ToolReadingRankers
 from contextune_lab.train.reading.build_rows import wide_file, wide_ranker
 from contextune_lab.train.reading.manifest import RANKER_WORLDS, write_manifests
+from contextune_lab.train.reading.processes import for_each
 from contextune_lab.train.reading.read_sources import (
     ItemRankers,
     ReadCallRow,
@@ -114,52 +117,44 @@ def fit_held_out(
 class RankerTraining:
     """The inputs of the training of all rankers."""
 
-    model: ReadingModel
+    model: Path
+    """The folder of the reading model."""
     wide: Path
     worlds: Path
     names: Sequence[str] = RANKER_WORLDS
+    processes: int = 1
+    rows: Path | None = None
+    """Where rows are kept."""
 
     def read_items(self) -> dict[str, list[ReadItemRow]]:
         """The items of each world."""
-        return {
-            source.name: list(read_source_items(source, self._wide(source.fold), self.model))
-            for source in open_worlds(self.names, self.worlds)
-        }
+        return self._each("items", partial(_read_items, self))
 
     def read_personas(self, count: int = _PERSONA_REQUESTS, seed: int = 9) -> list[ReadItemRow]:
         """The items of some personas' own requests."""
         personas = [*bundled_personas(), *training_personas()]
-        rows: list[ReadItemRow] = []
+        names: list[str] = []
         for number in np.random.default_rng(seed).permutation(len(personas)).tolist():
-            with open_persona(personas[number]) as source:
-                own = [request for request in source.requests if "/own/" in request.id]
-                kept = replace(source, requests=own)
-                rows += read_source_items(kept, self._wide(source.fold), self.model)
-            if len(rows) >= count:
+            names.append(personas[number].id)
+            count -= len(personas[number].queries)
+            if count <= 0:
                 break
-        return rows
+        read = for_each(
+            partial(_read_persona, self), names, processes=self.processes, keep=self.rows, stage="items"
+        )
+        return [row for rows in read.values() for row in rows]
 
     def read_tools(
         self, items: Mapping[str, Sequence[ReadItemRow]], rankers: Mapping[str, ItemRankers]
     ) -> dict[str, list[ReadToolRow]]:
         """The tools of each world."""
-        return {
-            source.name: list(
-                SourceReader(source, rankers[source.name], self.model).tools(items[source.name])
-            )
-            for source in open_worlds(self.names, self.worlds)
-        }
+        return self._each("tools", partial(_read_tools, self, items, rankers))
 
     def read_values(
         self, items: Mapping[str, Sequence[ReadItemRow]], rankers: Mapping[str, ItemRankers]
     ) -> dict[str, list[ValueRow]]:
         """The values of the right calls of each world."""
-        return {
-            source.name: list(
-                SourceReader(source, rankers[source.name], self.model).values(items[source.name])
-            )
-            for source in open_worlds(self.names, self.worlds)
-        }
+        return self._each("values", partial(_read_values, self, items, rankers))
 
     def read_calls(
         self,
@@ -170,19 +165,84 @@ class RankerTraining:
         value_rankers: Mapping[str, Ranker],
     ) -> dict[str, list[ReadCallRow]]:
         """The calls of each world."""
-        return {
-            (name := source.name): list(
-                SourceReader(source, item_rankers[name], self.model).calls(
-                    items[name], tools[name], tool_rankers[name], value_rankers[name]
-                )
-            )
-            for source in open_worlds(self.names, self.worlds)
-        }
+        return self._each(
+            "calls", partial(_read_calls, self, items, item_rankers, tools, tool_rankers, value_rankers)
+        )
 
-    def _wide(self, fold: int) -> Ranker:
+    def _each(self, stage: str, read: Callable[[str], list[_Row]]) -> dict[str, list[_Row]]:
+        return for_each(read, self.names, processes=self.processes, keep=self.rows, stage=stage)
+
+    def load_model(self) -> ReadingModel:
+        """The reading model, with one thread: the processes share the cores."""
+        return ReadingModel(self.model, threads=1)
+
+    def wide_ranker(self, fold: int) -> Ranker:
+        """The first ranker that has not seen a fold."""
         ranker = wide_ranker(self.wide, fold)
         assert ranker is not None  # noqa: S101  # a folder was given
         return ranker
+
+
+def _read_items(training: RankerTraining, name: str) -> list[ReadItemRow]:
+    [rows] = [
+        list(read_source_items(source, training.wide_ranker(source.fold), training.load_model()))
+        for source in open_worlds([name], training.worlds)
+    ]
+    return rows
+
+
+def _read_persona(training: RankerTraining, name: str) -> list[ReadItemRow]:
+    [persona] = [each for each in (*bundled_personas(), *training_personas()) if each.id == name]
+    with open_persona(persona) as source:
+        own = [request for request in source.requests if "/own/" in request.id]
+        kept = replace(source, requests=own)
+        return list(read_source_items(kept, training.wide_ranker(source.fold), training.load_model()))
+
+
+def _read_tools(
+    training: RankerTraining,
+    items: Mapping[str, Sequence[ReadItemRow]],
+    rankers: Mapping[str, ItemRankers],
+    name: str,
+) -> list[ReadToolRow]:
+    [rows] = [
+        list(SourceReader(source, rankers[name], training.load_model()).tools(items[name]))
+        for source in open_worlds([name], training.worlds)
+    ]
+    return rows
+
+
+def _read_values(
+    training: RankerTraining,
+    items: Mapping[str, Sequence[ReadItemRow]],
+    rankers: Mapping[str, ItemRankers],
+    name: str,
+) -> list[ValueRow]:
+    [rows] = [
+        list(SourceReader(source, rankers[name], training.load_model()).values(items[name]))
+        for source in open_worlds([name], training.worlds)
+    ]
+    return rows
+
+
+def _read_calls(
+    training: RankerTraining,
+    items: Mapping[str, Sequence[ReadItemRow]],
+    item_rankers: Mapping[str, ItemRankers],
+    tools: Mapping[str, Sequence[ReadToolRow]],
+    tool_rankers: Mapping[str, ToolReadingRankers],
+    value_rankers: Mapping[str, Ranker],
+    name: str,
+) -> list[ReadCallRow]:
+    [rows] = [
+        list(
+            SourceReader(source, item_rankers[name], training.load_model()).calls(
+                items[name], tools[name], tool_rankers[name], value_rankers[name]
+            )
+        )
+        for source in open_worlds([name], training.worlds)
+    ]
+    return rows
 
 
 def item_recall(rows: Sequence[ReadItemRow], rankers: ItemRankers, depth: int) -> float:
@@ -291,9 +351,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("wide", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--worlds", type=Path, required=True, help="the folder of the worlds")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--rows", type=Path, help="a folder to keep rows in")
     options = parser.parse_args(arguments)
-    model = ReadingModel(options.model, threads=1)
-    train_rankers(RankerTraining(model, options.wide, options.worlds), options.out)
+    training = RankerTraining(
+        options.model, options.wide, options.worlds, processes=options.processes, rows=options.rows
+    )
+    train_rankers(training, options.out)
 
 
 if __name__ == "__main__":
