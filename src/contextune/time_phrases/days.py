@@ -153,10 +153,10 @@ def find_day_parts(source: ParseInput) -> Iterator[TimeAtom]:
         )
 
 
-def find_weekdays(source: ParseInput) -> Iterator[TimeAtom]:
-    """Weekdays in full, without "on Mondays", which is a recurrence."""
+def find_weekdays(source: ParseInput, *, plurals: bool = False) -> Iterator[TimeAtom]:
+    """Weekdays in full; "on Mondays" is a recurrence, and left out unless `plurals` is set."""
     for match in _WEEKDAY.finditer(source.low):
-        if match["plural"] or _is_name(source, match):
+        if (match["plural"] and not plurals) or _is_name(source, match):
             continue
         yield _weekday_atom(source, match, WEEKDAYS.index(match["name"]), (match["week"] or "").strip())
 
