@@ -9,11 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from contextune._internal.checksum import file_checksum
-from contextune._internal.model_files import SUMS_FILE
-
 import contextune
-from contextune._internal.assets import asset
+from contextune._internal.assets import SUMS_FILE, asset, file_checksum
 
 PACKAGES = ("contextune", "lightgbm", "numpy", "onnxruntime", "usearch")
 MIXED = "Some tables were measured in another environment than this"
