@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from contextune._internal.phrases import phrases
 from contextune.types.field_names import snake_case
 from contextune.types.field_values import is_iso_time, looks_like_date, read_time
 
@@ -28,28 +29,26 @@ _TIME_WORDS = frozenset(["at", "on", "date", "day", "time", "datetime", "epoch"]
 _NEVER = frozenset(["birth", "birthday", "birthdate", "born", "dob", "anniversary", "wedding"])
 """Words of names of times at which the item neither was made nor takes place."""
 _TITLES = ("title", "name", "subject", "query", "event_name", "summary", "headline", "filename", "file_name")
-_BODIES = (
-    *("text", "body", "content", "message", "description", "caption", "note", "notes", "comment", "msg"),
-    *("snippet", "contents", "details"),
-)
+_BODIES = phrases("""
+    text, body, content, message, description, caption, note, notes, comment, msg, snippet, contents,
+    details
+""")
 _ROUTES = (("origin", "destination"), ("departure_airport", "arrival_airport"))
 """Two fields that are a title only together."""
-_MADE = (
-    *("date", "created", "modified", "time", "timestamp", "datetime", "created_at", "sent", "sent_at"),
-    *("received", "received_at", "posted", "posted_at", "updated", "updated_at", "modified_at"),
-    *("last_modified", "taken", "taken_at", "last_contact_date"),
-)
+_MADE = phrases("""
+    date, created, modified, time, timestamp, datetime, created_at, sent, sent_at, received, received_at,
+    posted, posted_at, updated, updated_at, modified_at, last_modified, taken, taken_at, last_contact_date
+""")
 _STARTS = ("start_time", "start", "start_at", "starts_at", "start_date", "event_start")
 _ENDS = ("end_time", "end", "end_at", "ends_at", "end_date", "event_end")
 _DUE = ("due", "due_date", "due_at", "deadline", "follow_up_by")
-_PEOPLE = (
-    *("author", "recipients", "sender", "organizer", "participants", "contact", "from", "to", "cc"),
-    *("attendees", "members", "people", "assignee", "assigned_to", "assigned_to_email", "owner"),
-    *("customer_name", "customer_email", "customer_phone", "participant_email", "sender_email"),
-    *("sent_by", "created_by", "posted_by", "written_by", "reported_by", "assigned_by", "sender_name"),
-    *("from_name", "from_email", "to_name", "to_email", "user", "username", "user_name", "who", "person"),
-    *("participant", "attendee", "recipient", "invitees", "guests", "reporter", "host", "caller", "callee"),
-)
+_PEOPLE = phrases("""
+    author, recipients, sender, organizer, participants, contact, from, to, cc, attendees, members, people,
+    assignee, assigned_to, assigned_to_email, owner, customer_name, customer_email, customer_phone,
+    participant_email, sender_email, sent_by, created_by, posted_by, written_by, reported_by, assigned_by,
+    sender_name, from_name, from_email, to_name, to_email, user, username, user_name, who, person,
+    participant, attendee, recipient, invitees, guests, reporter, host, caller, callee
+""")
 _MAY_HOLD_TEXT = frozenset(["time", "start", "end", "sent", "received", "posted", "updated", "taken"])
 """Field names that often hold something else than a time, such as "20 min"."""
 _NOT_A_TITLE = frozenset(

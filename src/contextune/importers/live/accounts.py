@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
@@ -107,13 +107,8 @@ class SyncState:
         """Add an account, or replace the one with the same name; what was read from it stays known."""
         account.check()
         with self._database:
-            self._database.execute(
-                "INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    *(account.name, account.url, account.username, account.user),
-                    *(account.password_variable, account.last_run),
-                ),
-            )
+            row = astuple(account)
+            self._database.execute("INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def accounts(self, names: Collection[str] = ()) -> list[SyncAccount]:
         """All accounts, or those with these names; raises `InvalidDataError` for an unknown name."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
+from contextune._internal.phrases import phrases
 from contextune.importers.files import SkippedEntry, SourceFile
 from contextune.importers.parsing.html_text import tidy
 from contextune.importers.phone_numbers import names_by_number, normalize_number
@@ -24,11 +25,13 @@ from contextune.types import Item, UsageEvent
 _MAX_NAME = 300
 _MAX_RECIPIENTS = 50
 _MEDIA = frozenset(
-    (
-        *(".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif", ".tiff", ".bmp", ".tgs", ".webm"),
-        *(".mp4", ".mov", ".3gp", ".m4v", ".avi", ".mkv", ".mp3", ".m4a", ".aac", ".amr", ".caf", ".ogg"),
-        *(".oga", ".opus", ".wav", ".pluginpayloadattachment", ".smil", ""),
-    )
+    {
+        "",
+        *phrases("""
+    .jpg, .jpeg, .png, .gif, .webp, .heic, .heif, .tiff, .bmp, .tgs, .webm, .mp4, .mov, .3gp, .m4v, .avi,
+    .mkv, .mp3, .m4a, .aac, .amr, .caf, .ogg, .oga, .opus, .wav, .pluginpayloadattachment, .smil
+"""),
+    }
 )
 """Suffixes of pictures, recordings and videos, whose names say nothing."""
 
