@@ -31,8 +31,6 @@ _ADVICE = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that it exists and is readable",
     sqlite3.SQLITE_IOERR: "the disk cannot be read or written; check the disk and its free space",
 }
-
-
 _DAMAGED_SCHEMA = ("no such table", "no such column", "near ", "malformed database schema")
 """How messages begin about a schema that is not the store's own; all statements are fixed."""
 _CALL_EVERY = 10_000

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 DEFAULT_USER = "me"
 
-if TYPE_CHECKING:
-    from contextune.importers import ImportReport
-    from contextune.importers.files import SkippedEntry
-
 _MAX_REASONS = 12
 """How many reasons for skipping are printed, the most frequent first."""
 

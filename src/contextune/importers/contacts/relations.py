@@ -45,8 +45,6 @@ ROLES = FAMILY_NICKNAMES.union(
     """),
 )
 """All words with which a note may state a relation; "law" ends "mother-in-law"."""
-
-
 _CLAUSE = re.compile(r"[,;.:(/|\n–—]| - ")
 _OWN = re.compile(
     r"^(?:(?:is|he['’]s|she['’]s|he is|she is|they are|this is)\s+)?(?:(?:my|our|the|an?)\s+)?", re.IGNORECASE

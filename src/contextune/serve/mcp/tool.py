@@ -21,6 +21,8 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
+    from contextune.tools import ToolMatches
+
 ProgressCallback = Callable[[float, float | None, str | None], Awaitable[None]]
 """Reports the progress of a call: progress, total and message."""
 READ_ONLY = Annotations(read_only=True, destructive=False, idempotent=True, open_world=False)
@@ -36,9 +38,6 @@ _HINTS = {
 _log = logging.getLogger(__name__)
 # Without a handler Python prints the SDK's warnings to stderr, and they contain arguments of calls.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
-
-if TYPE_CHECKING:
-    from contextune.tools import ToolMatches
 
 
 class InputRequiredError(ContextuneError):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
     from contextune.tuner import Tuner
+    from contextune.types import Request
 
 _SEARCH = "find_context"
 """Who may use this tool may read what it finds."""
@@ -34,13 +35,6 @@ _TYPE = "text/plain"
 _LISTED = 50
 """Newest items that are listed; all others can be read by their id."""
 _MAX_TITLE = 80
-
-if TYPE_CHECKING:
-    from mcp.server import ServerRequestContext
-
-    from contextune.tuner import Tuner
-    from contextune.types import Request
-
 _TOKENS = 2000
 """Of the items in a prompt."""
 _ITEMS = 8
