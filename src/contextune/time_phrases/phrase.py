@@ -32,9 +32,6 @@ Form = Literal[
 ]
 """How a time is expressed."""
 
-GRANULARITIES: tuple[Granularity, ...] = ("minute", "hour", "part of day", "day", "week", "month", "year")
-"""All granularities, finest first."""
-
 
 @dataclass(frozen=True, slots=True)
 class TimePhrase:
