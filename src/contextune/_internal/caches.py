@@ -22,6 +22,7 @@ class UserCache(Protocol):
 
     def forget(self, user: str) -> None:
         """Drop the entries of a user, and all entries whose user is unknown."""
+        ...
 
 
 Cache = TypeVar("Cache", bound=UserCache)

@@ -34,9 +34,11 @@ class TextTokenizer(Protocol):
     @property
     def vocabulary(self) -> Mapping[str, int]:
         """Each token with its id."""
+        ...
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, with those that begin and end it, cut to the length of the model."""
+        ...
 
 
 def open_tokenizer(file: Path, max_tokens: int) -> TextTokenizer:

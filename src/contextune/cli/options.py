@@ -177,6 +177,7 @@ class HasUsers(Protocol):
 
     def users(self) -> list[str]:
         """The ids of all users."""
+        ...
 
 
 def resolve_user(store: HasUsers, user: str | None) -> str:

@@ -134,6 +134,7 @@ class ToolSearcher(Protocol):
 
     def find(self, text: str, k: int = 10) -> ToolMatches:
         """The best `k` tools, best first."""
+        ...
 
 
 class CatalogEvaluator:

@@ -41,6 +41,7 @@ class Work(Protocol):
 
     def open(self) -> Handler:
         """Load models and open stores, once per worker."""
+        ...
 
 
 Execute = Callable[[Work, Sequence[Part]], Iterator[PartResult]]

@@ -95,13 +95,16 @@ class Reader(Protocol):
     @property
     def name(self) -> str:
         """Its name on the command line, such as mbox."""
+        ...
 
     @property
     def apps(self) -> tuple[str, ...]:
         """The applications of its items; "Contacts" for contacts."""
+        ...
 
     def can_read(self, file: SourceFile, /) -> bool:
         """Whether the file has this format, judged by its name and its first kilobytes."""
+        ...
 
     def read(self, file: SourceFile, context: ImportContext, /) -> Iterator[ImportRecord]:
         """The records in the file.
@@ -110,6 +113,7 @@ class Reader(Protocol):
         item is yielded twice, the later made one wins; of two made at the same time, the first. A usage event
         may precede its item.
         """
+        ...
 
 
 def read_file(reader: Reader, file: SourceFile, context: ImportContext) -> Iterator[ImportRecord]:

@@ -31,12 +31,15 @@ class Credentials(Protocol):
 
     async def admit(self, token: str, cost: float) -> ServiceToken:
         """The entry of a valid token within its rate limit; raises an `ApiError` otherwise."""
+        ...
 
     def pseudonym(self, user: str) -> str:
         """A stable identifier of the user for logs."""
+        ...
 
     def close(self) -> None:
         """Close what it has opened."""
+        ...
 
 
 class FileCredentials:

@@ -162,6 +162,7 @@ class RequestSpan(Protocol):
 
     def set_attribute(self, key: str, value: Any, /) -> object:
         """Set an attribute of the span."""
+        ...
 
 
 class Tracer:

@@ -42,15 +42,19 @@ class Subscriber(Protocol):
 
     def connected(self) -> None:
         """The connection is made: earlier notifications may be lost."""
+        ...
 
     def disconnected(self, *, reachable: bool) -> None:
         """The connection is lost or refused; `reachable` if the server has answered nevertheless."""
+        ...
 
     def notified(self, notification: Notification) -> None:
         """A notification has arrived."""
+        ...
 
     def tick(self) -> None:
         """Called about twice a second while the connection works."""
+        ...
 
 
 class ChangeListener:

@@ -187,20 +187,25 @@ class Snapshots(Protocol):
 
     def load(self, user: str, model: str) -> Snapshot | None:
         """The verified snapshot; None if there is none that can be trusted."""
+        ...
 
     def save(
         self, user: str, model: str, revision: StoreRevision, metadata: Mapping[str, Any], sections: Sections
     ) -> bool:
         """Keep a snapshot; False if items have changed since `revision`, or it cannot be written."""
+        ...
 
     def run(self, user: str, job: Callable[[], None]) -> bool:
         """Call `job` in a thread that closing the store waits for; False if one is running."""
+        ...
 
     def defer(self, user: str, job: Callable[[], None] | None) -> None:
         """Call `job` when the store is closed, in place of an earlier one of the user; None: call nothing."""
+        ...
 
     def wait(self) -> None:
         """Wait until a snapshot that is being written is complete."""
+        ...
 
 
 def snapshots_of(store: Store) -> Snapshots | None:
