@@ -3,6 +3,7 @@
 import gzip
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,14 @@ def right_tool(request: PlannedRequest) -> list[ToolHit]:
     return [ToolHit(TOOLS[request.expected.tool], 1.0)]
 
 
-@pytest.fixture(scope="module")
-def rows() -> bench.PlanRows:
+@cache
+def make_rows() -> bench.PlanRows:
     choosers = {bench.NO_RETRIEVAL: wrong_tool, bench.RAG: wrong_tool, bench.TUNED: right_tool}
     return bench.plan_rows(requests(), choosers, bench.light_plans(ReadingPlanner()), TOOLS)
 
 
-def test_every_row_plans_every_request_and_context_helps(rows: bench.PlanRows) -> None:
+def test_every_row_plans_every_request_and_context_helps() -> None:
+    rows = make_rows()
     assert {len(cases) for cases in rows.values()} == {len(requests())}
     cells = bench.cells(rows)
     assert (
@@ -71,7 +73,8 @@ def test_every_row_plans_every_request_and_context_helps(rows: bench.PlanRows) -
         assert sum(bench.error_shares(cases).values()) == pytest.approx(missed_share)
 
 
-def test_report_tables_and_json_file(rows: bench.PlanRows, tmp_path: Path) -> None:
+def test_report_tables_and_json_file(tmp_path: Path) -> None:
+    rows = make_rows()
     titles = [str(table.title) for table in plan_report.to_rich(rows)]
     assert titles[0].startswith("Plans for all requests (n = ")
     plan_report.write_json(rows, tmp_path / "out")
