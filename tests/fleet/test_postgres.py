@@ -68,12 +68,12 @@ def test_import_and_embed_write_what_one_process_writes(
         (tmp_path / "files" / user).mkdir(parents=True)
         (tmp_path / "files" / user / "plan.md").write_text(f"# Plan of {user}\nbuy bread")
     alone, together = databases
-    for command, text in (
-        (("import", tmp_path / "files"), "3 users, 3 items"),
-        (("embed",), "27 items"),
+    for command, workers, text in (
+        (("import", tmp_path / "files"), 1, "3 users, 3 items"),
+        (("embed",), 2, "27 items"),
     ):
         assert text in _run(*command, "--store", alone, "--workers", 0)
-        assert text in _run(*command, "--store", together, "--workers", 2, "--address", address)
+        assert text in _run(*command, "--store", together, "--workers", workers, "--address", address)
     contents = _contents(together)
     assert contents == _contents(alone)
     assert len(contents) == 7
@@ -99,7 +99,7 @@ def test_ranker_and_its_scores_are_those_of_one_process(
 ) -> None:
     folders = [tmp_path / "alone", tmp_path / "together"]
     outputs: list[str] = []
-    for url, folder, options in zip(databases, folders, _ways(address), strict=True):
+    for url, folder, options in zip(databases, folders, _ways(address, workers=1), strict=True):
         _run("train", "--store", url, "--models", folder, *options)
         outputs.append(_run("evaluate", "--store", url, *options))
     assert "8 requests of 4 users" in outputs[0]
@@ -108,6 +108,6 @@ def test_ranker_and_its_scores_are_those_of_one_process(
     assert files == together
 
 
-def _ways(address: str) -> tuple[list[str], list[str]]:
-    """The options to work in one process, and on the cluster."""
-    return ["--workers", "0"], ["--workers", "2", "--address", address]
+def _ways(address: str, workers: int = 2) -> tuple[list[str], list[str]]:
+    """The options to work in one process, and on the cluster: a worker takes seconds to start."""
+    return ["--workers", "0"], ["--workers", str(workers), "--address", address]
