@@ -24,7 +24,7 @@ _SWITCHES = [
     "--disable-component-update",
     "--disable-sync",
 ]
-_TIMEOUT_MS = 300_000
+_TIMEOUT_MS = 120_000
 """Generous, for a busy machine."""
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}

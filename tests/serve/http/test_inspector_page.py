@@ -1,7 +1,7 @@
 """The page of the inspector, if a browser is installed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -22,10 +22,36 @@ from tests.serve.http.inspector_browser import (
 )
 
 from contextune import SQLiteStore
+from contextune.plan import PlanningInput, ReadingPlanner, Readings
 from contextune.serve.http.tokens import TokenFile
+from contextune.types import Argument, Plan, Source, ToolHit
 
 pytestmark = pytest.mark.timeout(900)  # axe takes minutes on a busy machine
 HTML = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+PIZZA = "Order me a pizza margherita."
+REMINDER = {
+    "title": Argument("Rauk booster", (Source("item", "c4", "event_name"),), 0.97),
+    "due_time": Argument("2022-11-18T15:15", (Source("item", "c4", "start_time"),), 0.97),
+}
+PLANS = {
+    REQUEST["text"]: Readings((Plan("Reminders/create_reminder", REMINDER, 0.97, name="create_reminder"),)),
+    PIZZA: Readings((), 1.0),
+}
+"""What is planned for two requests, so that the page shows a call and a refusal whatever the model reads."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_plans() -> Iterator[None]:
+    readings = ReadingPlanner.readings
+
+    def known_readings(
+        self: ReadingPlanner, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None
+    ) -> Readings:
+        return PLANS.get(inputs.request.text) or readings(self, inputs, tools, fits)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReadingPlanner, "readings", known_readings)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +324,7 @@ def test_answer_has_no_accessibility_violation(page: Page, elin: str) -> None:
 @NEEDS_BROWSER
 def test_questions_and_refusals_are_accessible(page: Page, elin: str) -> None:
     kinds = set[str]()
-    for text in ("Sing", "Order me a pizza margherita.", "Call Sten and remind me to buy milk at nine."):
+    for text in ("Sing", PIZZA, "Call Sten and remind me to buy milk at nine."):
         open_link(page, elin, {**REQUEST, "text": text})
         kinds |= {*page.locator("#a-answer .decision").all_inner_texts()}
         assert violations(page, "#a-answer") == []
