@@ -6,7 +6,6 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from contextune_lab.bench.quality import corrections
 from contextune_lab.bench.quality.corrections import learning_curve, private_words
 from contextune_lab.bench.results_file import BenchResults
 from contextune_lab.cli import bench
@@ -28,9 +27,8 @@ def test_corrections_are_learned() -> None:
     assert calls == [(1, 2), (2, 2)]
 
 
-def test_table_and_plot_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_and_plot_are_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(corrections, "_WORDS", 3)
     done = CliRunner().invoke(bench.app, ["corrections", "--users", "1", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "corrections of a word" in done.output
