@@ -87,8 +87,8 @@ def _timings(out: Path | None, public: Path | None) -> list[Benchmark]:
         Benchmark("embedder", partial(embedder, out=out), ["embedder"]),
         Benchmark("fleet", partial(fleet, out=out), ["fleet"]),
         Benchmark("serve", partial(serve, out=out), ["serve"]),
-        Benchmark("overload", partial(serve, overload=[1.0, 2.0, 3.0], out=out), ["serve-overload"]),
-        Benchmark("flood", partial(serve, requests=400, flood=True, out=out), ["serve-flood"]),
+        Benchmark("serve --overload", partial(serve, overload=[1.0, 2.0, 3.0], out=out), ["serve-overload"]),
+        Benchmark("serve --flood", partial(serve, requests=400, flood=True, out=out), ["serve-flood"]),
         Benchmark("import", partial(import_, out=out), ["import"]),
         Benchmark("init", partial(init, out=out), ["init"]),
     ]
