@@ -1,19 +1,26 @@
 """Items that strangers send: long texts, long runs of spaces, times near the end of the calendar."""
 
+from collections import Counter
 from datetime import datetime
+from difflib import SequenceMatcher
+from itertools import product
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from contextune.plan.arguments import people
 from contextune.plan.arguments.candidates import value_candidates
 from contextune.plan.arguments.leaves import tool_leaves
 from contextune.plan.bounded_items import MAX_FIELD, bounded_item, clamp_time
+from contextune.plan.names import match_names
 from contextune.plan.planning_input import PlanningInput
+from contextune.plan.policy import references
+from contextune.plan.policy.references import References
 from contextune.plan.times.phrases import find_times
 from contextune.plan.times.resolve import candidate_times
 from contextune.reading.texts import Names
 from contextune.tools import bundled_toolbox
-from contextune.types import Item, ItemHit, Request, User
+from contextune.types import Contact, Item, ItemHit, Request, Tool, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
 REMINDER = next(tool for tool in bundled_toolbox() if tool.name == "create_reminder")
@@ -78,3 +85,47 @@ def test_requests_near_the_ends_of_the_calendar_do_not_overflow(text: str, time:
 def test_leap_days_are_clamped() -> None:
     assert clamp_time(datetime(9996, 2, 29)) == datetime(8000, 2, 29)
     assert clamp_time(datetime(4, 2, 29)) == datetime(1200, 2, 29)
+
+
+WORDS = ["".join(letters) for letters in product("kbmtr", "aeiou", "lnst", "aeiou", "kdrv")]
+"""2,000 words of five letters."""
+
+
+def test_few_words_of_long_titles_and_requests_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: Counter[str] = Counter()
+
+    def counted(word: str, other: str) -> bool:
+        compared[word] += other != word
+        return False
+
+    monkeypatch.setattr(references, "is_one_edit", counted)
+    wanted = " ".join(f"{word}x" for word in WORDS)[:8_000]
+    title = " ".join(WORDS)
+    item = Item("m", "Mail", {"subject": title, "author": "x@example.net", "recipients": WORDS})
+    References(inputs(wanted, item), Tool("close", "Closes a ticket.", app="crm")).to_item(item)
+    assert 0 < compared.total() < 100_000  # of 2,600,000
+
+
+def test_words_of_any_length_are_not_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters: list[int] = []
+
+    def counted(junk: None, first: str, second: str, autojunk: bool) -> "SequenceMatcher[str]":
+        letters.append(len(first) * len(second))
+        return SequenceMatcher(junk, first, second, autojunk)
+
+    monkeypatch.setattr(people, "SequenceMatcher", counted)
+    contacts = tuple(Contact(f"{'a' * length} Reis{length}") for length in range(10, 400))
+    user = User("ines", contacts=contacts, zone=ZoneInfo("UTC"))
+    text = " ".join("a" * length for length in range(11, 60)) + " aaaa" * 200
+    planning = PlanningInput(Request(text, "ines", NOW), user)
+    assert value_candidates(planning, tool_leaves(REMINDER), Names(user))
+    assert letters
+    assert max(letters) <= 24 * 24
+
+
+def test_few_capitals_are_tried_as_nicknames() -> None:
+    contacts = (Contact("Zacharias Reis"),)
+    early = " ".join(["ask", "Zach", *(f"{word}x".title() for word in WORDS[:100])])
+    late = " ".join(["ask", *(f"{word}x".title() for word in WORDS[:100]), "Zach"])
+    assert match_names(early, contacts)[0].words
+    assert not match_names(late, contacts)[0].words

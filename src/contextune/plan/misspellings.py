@@ -43,13 +43,16 @@ _QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]")
 def respell(text: str, names: Collection[str] = ()) -> str:
     """The text with these words spelt right; not in quotes, and no word of `names`."""
     quotes = [match.span() for match in _QUOTED.finditer(text)]
+    own: set[str] | None = None
     parts: list[str] = []
     end = 0
     for match in _WORD.finditer(text):
         word = _meant(match.group(), is_first=not text[: match.start()].strip())
         if word is None or any(first <= match.start() < last for first, last in quotes):
             continue
-        if match.group().casefold() in {part for name in names for part in fold_accents(name).split()}:
+        if own is None:
+            own = {part for name in names for part in fold_accents(name).split()}
+        if match.group().casefold() in own:
             continue
         parts += [text[end : match.start()], word]
         end = match.end()

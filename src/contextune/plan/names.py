@@ -38,7 +38,8 @@ _TITLES = frozenset(_HONORIFICS) | frozenset(
 """Words of names that many people share: they confirm a match but do not make one."""
 _AFFILIATION = re.compile(r"\s+(?:from|at|of|with)\s+(?:(?:the|my|our)\s+)?(?P<word>[^\W_]+)", re.IGNORECASE)
 """What follows a name and tells which of several namesakes is meant: "Anna from Nordlicht"."""
-_MIN_NICKNAME = 3
+_MIN_NICKNAME, _MAX_NICKNAMES = 3, 32
+"""Least letters of a word that may be a nickname, and most such words of a request."""
 _MIN_LETTERS = 3
 """Shorter words of a name count only where the request capitalises them: "me" is not Mẹ."""
 
@@ -101,7 +102,7 @@ def match_names(text: str, contacts: Sequence[Contact]) -> list[NameMatch]:
         number
         for number, (word, start, _) in enumerate(words)
         if number and word not in known and len(word) >= _MIN_NICKNAME and text[start].isupper()
-    ]
+    ][:_MAX_NICKNAMES]
     matches = [
         max(
             (_match(name, text, words, places, nicknames, has_capitals) for name in all_names(contact)),

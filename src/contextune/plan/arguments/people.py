@@ -16,8 +16,8 @@ NAMED = 4
 """Least weight of somebody whom the request names."""
 _PEOPLE = 8
 """Most contacts."""
-_SPELT, _SPELT_TOKENS, _LIKE = 4, 24, 0.72
-"""Least letters of words that are compared by spelling, most words of a request, and least likeness."""
+_SPELT, _LONGEST, _SPELT_TOKENS, _LIKE = 4, 24, 24, 0.72
+"""Least and most letters of words compared by spelling, most words of a request, and least likeness."""
 _RARE = 3
 """Contacts that may share a word that tells who is meant."""
 
@@ -87,7 +87,7 @@ def _described(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int
 def spelt_alike(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[int, float]:
     """The contacts with a word in the name that is spelt nearly as one of the request."""
     alike: dict[int, float] = {}
-    wanted = [token for token in tokens if len(token) >= _SPELT][:_SPELT_TOKENS]
+    wanted = [token for token in dict.fromkeys(tokens) if _SPELT <= len(token) <= _LONGEST][:_SPELT_TOKENS]
     for index, words in enumerate(_name_words(contacts)):
         best = max((_likeness(token, word) for token in wanted for word in words), default=0.0)
         if best >= _LIKE:
@@ -98,7 +98,9 @@ def spelt_alike(tokens: Sequence[str], contacts: tuple[Contact, ...]) -> dict[in
 @lru_cache(maxsize=64)
 def _name_words(contacts: tuple[Contact, ...]) -> list[list[str]]:
     called = (f"{contact.name} {to_text(contact.more.get('nickname'))}" for contact in contacts)
-    return [[word for word in dict.fromkeys(tokenize(text)) if len(word) >= _SPELT] for text in called]
+    return [
+        [word for word in dict.fromkeys(tokenize(text)) if _SPELT <= len(word) <= _LONGEST] for text in called
+    ]
 
 
 def _likeness(first: str, second: str) -> float:

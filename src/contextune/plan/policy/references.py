@@ -30,6 +30,8 @@ _MIN_PREFIX = 5
 _MIN_WORD = 3
 _MANY = 2
 """Words of a title that name it, whatever the tool is for."""
+_MAX_TEXT, _MAX_TITLE, _MAX_PEOPLE = 2_000, 400, 100
+"""Characters of a request and of a title, and people of an item, that are compared word by word."""
 _TURNS = 4
 """Turns of the conversation that "it" may refer to."""
 
@@ -127,6 +129,7 @@ class References:
         return self.telling.union(*(self._telling(turn.text) for turn in turns))
 
     def _telling(self, text: str) -> frozenset[str]:
+        text = text[:_MAX_TEXT]
         words = (*folded_words(text), *folded_words(gloss(text)))
         return frozenset(
             word
@@ -148,7 +151,8 @@ class References:
         )
 
     def _title_words(self, item: Item) -> frozenset[str]:
-        words = folded_vocabulary(f"{item.title} {gloss(item.title)}")
+        title = item.title[:_MAX_TITLE]
+        words = folded_vocabulary(f"{title} {gloss(title)}")
         return frozenset(
             word
             for word in words
@@ -219,7 +223,7 @@ def _has_noun(word: str, nouns: frozenset[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _person_words(item: Item) -> frozenset[str]:
     """The words of the names and addresses of an item's people."""
-    names = " ".join(f"{person.partition('@')[0]} {_domain(person)}" for person in item.people)
+    names = " ".join(f"{person.partition('@')[0]} {_domain(person)}" for person in item.people[:_MAX_PEOPLE])
     return frozenset(word for word in folded_words(names) if len(word) >= _MIN_WORD and not _is_empty(word))
 
 
