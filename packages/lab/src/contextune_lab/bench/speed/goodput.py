@@ -20,6 +20,8 @@ OVERLOAD_LIMITS = replace(
     UNLIMITED, waiting=_DEFAULT.waiting, max_wait=_DEFAULT.max_wait, timeout=_DEFAULT.timeout
 )
 """The default limits on waiting, without those per token."""
+_SHARE = 0.2
+"""Of what the service can answer to one user, the requests of the user beside a flood."""
 _FLOOD_LENGTH = 2000
 """Characters of the requests of a user that floods the service."""
 
@@ -87,7 +89,7 @@ def measure_fairness(
     personas: Sequence[Persona],
     profile: LoadProfile,
     *,
-    rate: float = 2.0,
+    rate: float | None = None,
     workers: int = 1,
     threads: int | None = None,
     limits: ServiceLimits = _DEFAULT,
@@ -95,18 +97,21 @@ def measure_fairness(
 ) -> Fairness:
     """One user asks `rate` times a second, alone and while `profile.clients` clients of another flood.
 
-    The other's requests are of the longest texts, each sent as soon as the one before has its reply.
+    By default that takes a fifth of the service, so that a fair half is more than enough. The other's
+    requests are of the longest texts, each sent as soon as the one before has its reply.
     """
     with loaded_service(personas, 2, workers, threads, limits) as service:
         victim, other = service.clients
-        victims = replace(profile, rate=rate)
-        LoadRun(service.port, [victim], replace(victims, requests=8), first=profile.requests).run()
+        few = replace(profile, requests=10, clients=1, rate=None)
+        LoadRun(service.port, [victim], few, first=9 * profile.requests).run()  # loads the user
+        quick = LoadRun(service.port, [victim], few, first=8 * profile.requests).run()
+        victims = replace(profile, rate=rate or _SHARE * quick.rate)
         alone = LoadRun(service.port, [victim], victims).run(progress)
         done, floods = Event(), list[LoadResult]()
 
         def flood() -> None:
             while not done.is_set():
-                first = (3 + len(floods)) * profile.requests
+                first = (10 + len(floods)) * profile.requests
                 long = replace(profile, rate=None)
                 floods.append(LoadRun(service.port, [_with_long_texts(other)], long, first=first).run())
 

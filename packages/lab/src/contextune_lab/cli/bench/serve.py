@@ -14,8 +14,6 @@ from contextune_lab.cli.bench.speed import print_figures, record_figures
 
 _PERSONAS = 20
 """Personas that users are copies of; more would only take longer to embed."""
-_RATE = 4.0
-"""Requests per second of a user beside a flood."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,7 +124,7 @@ def _flood(profile: "LoadProfile", workers: int, threads: int | None, out: Path 
         result = goodput.measure_fairness(
             bundled_personas()[:2],
             profile,
-            rate=profile.rate or _RATE,
+            rate=profile.rate,
             workers=workers,
             threads=threads,
             progress=update,
