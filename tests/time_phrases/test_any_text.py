@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextune.time_phrases import TimePhrase, parse_time_phrases
+from contextune.time_phrases.parser import MAX_ATOMS, RULES
 
 NOW = datetime(2024, 5, 16, 17, 40)
 
@@ -55,3 +56,10 @@ def test_ago_and_ahead_are_symmetric(count: int, unit: str) -> None:
     midnight = NOW.replace(hour=0, minute=0)
     base = midnight if unit in ("day", "week") else NOW
     assert base - ago.anchor == ahead.anchor - base == count * timedelta(**{f"{unit}s": 1})
+
+
+def test_phrases_of_a_long_text_are_limited() -> None:
+    text = " and ".join(
+        f"at {hour % 12 + 1}:{hour % 60:02} on 2024-05-{hour % 28 + 1:02}" for hour in range(400)
+    )
+    assert 0 < len(parse_time_phrases(text, NOW)) <= len(RULES) * MAX_ATOMS
