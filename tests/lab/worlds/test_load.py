@@ -6,13 +6,15 @@ from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 
+from contextune import tuner
 from contextune.context import methods
 from contextune.errors import InvalidDataError
-from contextune.reading.model import ReadingModel
+from contextune.plan import reading_planner
 from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
 from contextune_lab.worlds.load import LoadedWorld, imported_store
 from contextune_lab.worlds.seen import read_trained_on, seen_data, seen_worlds, write_trained_on
@@ -74,21 +76,24 @@ def test_moment_of_the_import_is_in_the_zone_of_the_person(bakery: World) -> Non
 def test_each_request_is_read_once(loaded_bakery: LoadedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     read: Counter[str] = Counter()
 
-    def count(name: str) -> None:
-        method = getattr(ReadingModel, name)
+    def count(module: ModuleType, name: str) -> None:
+        function = getattr(module, name)
 
-        def counted(model: ReadingModel, request: str, texts: object) -> object:
-            # sentences are read beside the request alone, to find the answer among them
-            read[name] += not request.startswith("request: ")
-            return method(model, request, texts)
+        def counted(*arguments: object, **options: object) -> object:
+            read[name] += 1
+            return function(*arguments, **options)
 
-        monkeypatch.setattr(ReadingModel, name, counted)
+        monkeypatch.setattr(module, name, counted)
 
-    for name in ("score_items", "score_tools", "read_calls"):
-        count(name)
+    for module, name in (
+        (methods, "read_items"),
+        (tuner, "read_request_tools"),
+        (reading_planner, "fill_calls"),
+    ):
+        count(module, name)
     monkeypatch.setattr(methods, "READ_FROM", 1)  # as in a world of ordinary size
     ask_world(loaded_bakery, AskOptions(only={"bakery-001", "bakery-003"}))
-    assert read == {"score_items": 2, "score_tools": 2, "read_calls": 2}
+    assert read == {"read_items": 2, "read_request_tools": 2, "fill_calls": 2}
 
 
 def test_only_chosen_requests_are_asked(loaded_bakery: LoadedWorld) -> None:
