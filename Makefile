@@ -56,7 +56,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/contextune bench all
 
-# one process with one thread for each core: the tables of twelve worlds take some ten minutes on two cores
+# one process with one thread for each core; imported and embedded items are kept for the next run
 WORLDS ?= ../shared/data/worlds
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 worlds: $(VENV)/.dev
