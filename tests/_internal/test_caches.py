@@ -8,7 +8,7 @@ import pytest
 
 import contextune.importers.web.urls  # imports `urlsplit`
 from contextune._internal import caches as registry
-from contextune._internal.caches import UserCache, forget, register_cache
+from contextune._internal.caches import CachedFunction, UserCache, forget, register_cache
 from contextune._internal.json_schema import is_supported_pattern
 from contextune.errors import StoreError
 
@@ -77,3 +77,18 @@ def test_failed_forget_keeps_no_cache_alive() -> None:
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_cached_function_computes_once_until_somebody_is_forgotten() -> None:
+    calls: list[str] = []
+
+    def length(text: str) -> int:
+        calls.append(text)
+        return len(text)
+
+    cached = CachedFunction(length, 2)
+    assert [cached("kiln"), cached("kiln"), cached("glaze")] == [4, 4, 5]
+    assert calls == ["kiln", "glaze"]
+    forget("nobody")
+    assert cached("kiln") == 4
+    assert calls == ["kiln", "glaze", "kiln"]

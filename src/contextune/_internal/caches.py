@@ -9,8 +9,10 @@ import ctypes
 import gc
 import re
 import sys
+from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, runtime_checkable
 from weakref import WeakSet
 
 from contextune.errors import StoreError
@@ -26,6 +28,7 @@ class UserCache(Protocol):
 
 
 Cache = TypeVar("Cache", bound=UserCache)
+Parameters, Value = ParamSpec("Parameters"), TypeVar("Value")
 _caches: WeakSet[UserCache] = WeakSet()
 _lock = Lock()
 
@@ -35,6 +38,21 @@ def register_cache(cache: Cache) -> Cache:
     with _lock:
         _caches.add(cache)
     return cache
+
+
+class CachedFunction(Generic[Parameters, Value]):
+    """A function with an `lru_cache` of its own, which is emptied when anybody is forgotten."""
+
+    def __init__(self, function: Callable[Parameters, Value], size: int) -> None:
+        self._cached: Any = lru_cache(size)(function)
+        register_cache(self)
+
+    def __call__(self, *values: Parameters.args, **named: Parameters.kwargs) -> Value:
+        return self._cached(*values, **named)
+
+    def forget(self, user: str) -> None:  # noqa: ARG002  # arguments do not say whose they are
+        """Drop all values."""
+        self._cached.cache_clear()
 
 
 def forget(user: str) -> None:

@@ -8,12 +8,12 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from contextune._internal.caches import register_cache
+from contextune._internal.caches import CachedFunction
 from contextune.errors import MissingExtraError
 
 _PARTS = re.compile(rf"[{re.escape(string.punctuation)}]|[^\s{re.escape(string.punctuation)}]+")
@@ -55,20 +55,6 @@ def _is_wordpiece(settings: Mapping[str, Any]) -> bool:
     return kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece", "TemplateProcessing"]
 
 
-class _Pieces:
-    """The pieces of words, kept until somebody is forgotten."""
-
-    def __init__(self, split: Callable[[str], tuple[int, ...]]) -> None:
-        self._cached = lru_cache(_CACHED_WORDS)(split)
-
-    def __call__(self, word: str) -> tuple[int, ...]:
-        return self._cached(word)
-
-    def forget(self, user: str) -> None:  # noqa: ARG002  # words do not say whose they are
-        """Drop all words."""
-        self._cached.cache_clear()
-
-
 class WordPieceTokenizer:
     """BERT's normalization, words and pieces of words."""
 
@@ -94,7 +80,7 @@ class WordPieceTokenizer:
         self._added = added
         self._split_added = re.compile(f"({'|'.join(map(re.escape, added))})") if added else None
         # words may be those of a user
-        self._pieces = register_cache(_Pieces(self._split_word))
+        self._pieces = CachedFunction(self._split_word, _CACHED_WORDS)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, with those that begin and end it, cut to the length of the model."""

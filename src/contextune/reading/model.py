@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune._internal.assets import model_folder
+from contextune._internal.caches import CachedFunction
 from contextune._internal.onnx_runtime import runtime
 from contextune._internal.wordpiece import WordPieceTokenizer
 from contextune.errors import EmbedderError
@@ -25,9 +26,10 @@ FOLDER_VARIABLE = "CONTEXTUNE_READING_MODEL"
 _CLS, _SEP = 101, 102
 _ARGUMENT, _VALUE, _OMITTED, _SPAN = 2, 3, 4, 5
 """Unused word pieces that mark arguments, values, "not given" and "in the words of the request"."""
-_ITEM = (110, 150)
-_TOOL = (190, 70)
+_LIMITS = {"item": (110, 150), "tool": (190, 70)}
 """Most tokens of a request, and of the item or tool beside it."""
+_KEPT_SCORES = 2_048
+"""Pairs whose scores are kept: searching for items, for tools, and planning read the same ones."""
 _CALL_REQUEST, _CALL_TOOL, _CALL_ARGUMENT, _CALL_VALUE, _CALL = 150, 48, 24, 16, 512
 _PAIR_SCALE, _SPAN_SCALE = 16.0, 19.6
 _LOADING = Lock()
@@ -100,15 +102,16 @@ class ReadingModel:
             raise EmbedderError(
                 f"cannot load the reading model in {str(folder)!r}: {error}; reinstall contextune"
             ) from error
+        self._scores = CachedFunction(self._score_pair, _KEPT_SCORES)
         self._pool = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="contextune-reading")
 
     def score_items(self, request: str, items: Sequence[str]) -> Floats:
         """Log odds that the request needs each item."""
-        return self._score(request, items, _ITEM, "item")
+        return self._score("item", request, items)
 
     def score_tools(self, request: str, tools: Sequence[str]) -> Floats:
         """Scores of tools for a request with its items; those of one request compare with each other."""
-        return self._score(request, tools, _TOOL, "tool")
+        return self._score("tool", request, tools)
 
     def read_calls(self, request: str, calls: Sequence[CallInput]) -> list[CallReading]:
         """Read a request beside calls."""
@@ -118,18 +121,17 @@ class ReadingModel:
 
         return list(self._pool.map(read, calls))
 
-    def _score(self, request: str, texts: Sequence[str], limits: tuple[int, int], head: str) -> Floats:
+    def _score(self, head: str, request: str, texts: Sequence[str]) -> Floats:
         if not texts:
             return np.empty(0, np.float32)
-        first = self._tokenizer.pieces(request)[: limits[0]]
-        weight, bias = self._heads[f"{head}.weight"][0], float(self._heads[f"{head}.bias"][0])
-
-        def score(text: str) -> float:
-            ids = self._tokenizer.pieces(text)[: limits[1]]
-            hidden = self._run([_CLS, *first, _SEP, *ids, _SEP], len(first) + 2)
-            return float(hidden[0] @ weight) + bias
-
+        score = partial(self._scores, head, tuple(self._tokens(request, _LIMITS[head][0])))
         return np.fromiter(self._pool.map(score, texts), np.float32, len(texts))
+
+    def _score_pair(self, head: str, first: tuple[int, ...], text: str) -> float:
+        """The score of a text beside the tokens of a request."""
+        ids = self._tokens(text, _LIMITS[head][1])
+        hidden = self._run([_CLS, *first, _SEP, *ids, _SEP], len(first) + 2)
+        return float(hidden[0] @ self._heads[f"{head}.weight"][0]) + float(self._heads[f"{head}.bias"][0])
 
     def _read_call(
         self, request: str, tool: str, arguments: Sequence[ArgumentInput], values: Sequence[str]
