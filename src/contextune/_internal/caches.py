@@ -28,7 +28,8 @@ class UserCache(Protocol):
 
 
 Cache = TypeVar("Cache", bound=UserCache)
-Parameters, Value = ParamSpec("Parameters"), TypeVar("Value")
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
 _caches: WeakSet[UserCache] = WeakSet()
 _lock = Lock()
 

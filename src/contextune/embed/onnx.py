@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -12,15 +12,13 @@ from typing import Any, cast
 import numpy as np
 
 from contextune._internal.assets import model_folder
-from contextune._internal.onnx_runtime import runtime
+from contextune._internal.onnx_runtime import available_cores, open_session
 from contextune._internal.wordpiece import open_tokenizer
 from contextune.embed.protocol import Matrix, replace_surrogates
 from contextune.embed.scripts import readable_scripts
 from contextune.errors import EmbedderError, MissingExtraError
 
 THREADS_VARIABLE = "CONTEXTUNE_THREADS"
-_MANY = 32
-"""From so many texts on, a second session with one thread is worth the time to open it."""
 _LOADING = Lock()
 """So that two threads that need the bundled embedder at once load it once."""
 
@@ -37,8 +35,8 @@ class OnnxEmbedder:
         try:
             about = cast("dict[str, Any]", json.loads((folder / "embedder.json").read_text(encoding="utf-8")))
             self._tokenizer = open_tokenizer(folder / "tokenizer.json", int(about["max_tokens"]))
-            self._threads, self._model = threads or _available_cores(), folder / "model.onnx"
-            self._session = _open_session(self._model, threads)
+            self._threads = threads or available_cores()
+            self._session = open_session(folder / "model.onnx")
             self._width = int(about["dimensions"])
             # with the checksum, vectors of different exports of a model are never mixed
             self._name = f"{about['name']}@{about['sha256']['model.onnx'][:8]}"
@@ -63,42 +61,23 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector per text, which does not depend on the other texts: each is run on its own.
 
-        Batches need padding and are no faster. Of many texts, each is run by one thread: threads that share
-        the work on a text wait for each other after every layer.
+        Batches need padding and are no faster. Each text is run by one thread: threads that share the work on
+        a text wait for each other after every layer.
         """
         out = np.empty((len(texts), self._width), np.float32)
-        encodings = [self._tokenizer.encode(text) for text in replace_surrogates(texts)]
-        if self._threads > 1 and len(texts) >= _MANY:
-            with ThreadPoolExecutor(self._threads) as pool:
-                vectors = pool.map(partial(_run, self._single_threaded), encodings)
-                for row, vector in zip(out, vectors, strict=True):
+        encodings = map(self._tokenizer.encode, replace_surrogates(texts))
+        if self._threads > 1 and len(texts) > 1:
+            with ThreadPoolExecutor(min(self._threads, len(texts))) as pool:
+                for row, vector in zip(out, pool.map(self._run, list(encodings)), strict=True):
                     row[:] = vector
         else:
             for row, encoding in zip(out, encodings, strict=True):
-                row[:] = _run(self._session, encoding)
+                row[:] = self._run(encoding)
         return out
 
-    @cached_property
-    def _single_threaded(self) -> Any:
-        return _open_session(self._model, 1)
-
-
-def _open_session(model: Path, threads: int) -> Any:
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # waiting threads would use another 8 ms of a core after every text
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _run(session: Any, tokens: list[int]) -> Matrix:
-    ids = np.array([tokens], np.int64)
-    return session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
-
-
-def _available_cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    def _run(self, tokens: list[int]) -> Matrix:
+        ids = np.array([tokens], np.int64)
+        return self._session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
 
 
 def default_embedder() -> OnnxEmbedder:

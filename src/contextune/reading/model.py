@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from contextune._internal.assets import model_folder
 from contextune._internal.caches import CachedFunction
-from contextune._internal.onnx_runtime import runtime
+from contextune._internal.onnx_runtime import available_cores, open_session
 from contextune._internal.wordpiece import WordPieceTokenizer
 from contextune.errors import EmbedderError
 
@@ -92,18 +92,13 @@ class ReadingModel:
             self._tokenizer = WordPieceTokenizer(settings, _CALL)
             with np.load(folder / "heads.npz") as heads:
                 self._heads = {name: np.asarray(heads[name], np.float32) for name in heads.files}
-            options = runtime.SessionOptions()
-            options.intra_op_num_threads = 1
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            self._session: Any = runtime.InferenceSession(
-                folder / "model.onnx", options, providers=["CPUExecutionProvider"]
-            )
+            self._session = open_session(folder / "model.onnx")
         except Exception as error:  # each library has its own exceptions for a missing or damaged file
             raise EmbedderError(
                 f"cannot load the reading model in {str(folder)!r}: {error}; reinstall contextune"
             ) from error
         self._scores = CachedFunction(self._score_pair, _KEPT_SCORES)
-        self._pool = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="contextune-reading")
+        self._pool = ThreadPoolExecutor(threads or _threads(), thread_name_prefix="contextune-reading")
 
     def score_items(self, request: str, items: Sequence[str]) -> Floats:
         """Log odds that the request needs each item."""
@@ -203,12 +198,9 @@ def _best_spans(starts: Floats, ends: Floats, offsets: Sequence[tuple[int, int]]
     return [ReadSpan(start, end, found[start, end]) for start, end in best]
 
 
-def _cores() -> int:
+def _threads() -> int:
     configured = os.environ.get("CONTEXTUNE_THREADS", "")
-    if configured.isdecimal() and int(configured):
-        return int(configured)
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return int(configured) if configured.isdecimal() and int(configured) else available_cores()
 
 
 def default_reading_model() -> ReadingModel:

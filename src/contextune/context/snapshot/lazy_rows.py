@@ -30,6 +30,8 @@ class LazySequence(Sequence[Value], Generic[Value]):
     def __getitem__(self, row: slice) -> list[Value]: ...
     def __getitem__(self, row: int | slice) -> Value | list[Value]:
         """The value of a row, or a list of those of a slice."""
+        if type(row) is int and 0 <= row < self._size:  # nearly all calls
+            return self.value(row)
         rows = range(self._size)[row]
         return self.value(rows) if isinstance(rows, int) else list(map(self.value, rows))
 

@@ -16,7 +16,7 @@ from contextune.plan.arguments.candidates import RequestValues, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
 from contextune.plan.arguments.options import ValueOption, leaf_options, listed_parts
 from contextune.plan.arguments.people import NAMED
-from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix
+from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix, value_texts
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.schema import tool_parameters
 from contextune.rank import Ranker
@@ -167,7 +167,11 @@ def fill_calls(
     """Fill the arguments of several tools for one request; `request` is its text for the model."""
     scene = ValueScene(inputs, embedder or default_embedder())
     ranker = ranker or default_value_ranker()
-    return [fill_call(read, scene, ranker) for read in read_arguments(model, inputs, request, tools)]
+    calls = read_arguments(model, inputs, request, tools)
+    scene.load_vectors(
+        text for call in calls for text in value_texts(scene, call.tool, call.leaves, call.options)
+    )
+    return [fill_call(call, scene, ranker) for call in calls]
 
 
 def fill_call(read: ReadArguments, scene: ValueScene, ranker: Ranker) -> ReadCall:

@@ -4,15 +4,16 @@ The reading model's score is one of them. The others say what the model cannot s
 that a value comes from, how the value is proposed, and how near its role is to the argument and to the tool.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextune.embed import Embedder
+from contextune.embed import CachedEmbedder, Embedder
 from contextune.plan.arguments.candidate import ValueCandidate
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.arguments.options import ValueOption, option_scores
@@ -78,9 +79,21 @@ class ValueScene:
     inputs: PlanningInput
     embedder: Embedder
 
+    @cached_property
+    def vectors(self) -> dict[str, NDArray[np.float32]]:
+        """The vectors of tools, arguments and roles in words, as far as they were needed."""
+        return {}
+
+    def load_vectors(self, texts: Iterable[str]) -> None:
+        """Embed several texts at once."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self.vectors]
+        self.vectors.update(zip(missing, _cached(self.embedder).embed(missing), strict=True))
+
     def vector(self, text: str) -> NDArray[np.float32]:
         """The vector of a tool, an argument or a role in words."""
-        return _vector(self.embedder, text)
+        if text not in self.vectors:
+            self.load_vectors([text])
+        return self.vectors[text]
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -125,10 +138,22 @@ class ValueScene:
         ]
 
 
-@lru_cache(maxsize=16384)
-def _vector(embedder: Embedder, text: str) -> NDArray[np.float32]:
-    """Kept for all requests: tools recur, and their texts are nobody's own."""
-    return embedder.embed([text])[0]
+@lru_cache(maxsize=8)
+def _cached(embedder: Embedder) -> CachedEmbedder:
+    """Vectors are kept for all requests: tools recur."""
+    return CachedEmbedder(embedder, size=16384)
+
+
+def value_texts(
+    scene: ValueScene, tool: Tool, leaves: Sequence[Leaf], options: Sequence[Sequence[ValueOption]]
+) -> Iterator[str]:
+    """The texts whose vectors `value_matrix` compares."""
+    yield tool_words(tool)
+    yield from map(leaf_words, leaves)
+    for option in chain.from_iterable(options):
+        yield _role(option)
+        if (noun := _noun(scene, option)) is not None:
+            yield _opens(noun)
 
 
 def tool_words(tool: Tool) -> str:
@@ -231,14 +256,24 @@ def _role(option: ValueOption) -> str:
     return _ROLES.get(option.group, option.group)
 
 
+def _noun(scene: ValueScene, option: ValueOption) -> str | None:
+    """The kind of the item that a value is from."""
+    rank = option.candidate.item if option.candidate else -1
+    return scene.inputs.items[rank].schema.noun if 0 <= rank < len(scene.inputs.items) else None
+
+
+def _opens(noun: str) -> str:
+    return f"open and read one {noun}, find {noun}s"
+
+
 def _item_features(
     scene: ValueScene, option: ValueOption, tool_vector: NDArray[np.float32]
 ) -> tuple[float, ...]:
     rank = option.candidate.item if option.candidate else -1
-    if not 0 <= rank < len(scene.inputs.items):
+    noun = _noun(scene, option)
+    if noun is None:
         return (np.nan,) * 5
-    noun = scene.inputs.items[rank].schema.noun
-    kind = float(scene.vector(f"open and read one {noun}, find {noun}s") @ tool_vector)
+    kind = float(scene.vector(_opens(noun)) @ tool_vector)
     lead = 1 - rank / max(1, len(scene.inputs.items) - 1)
     return float(rank), scene.item_shares[rank], lead, scene.first_of_kind[rank], kind
 
