@@ -17,11 +17,10 @@ BOILER = Contact(
 CONTACTS = (ANA, BRUNO, OTHER, JOE, BOILER)
 
 
-def people(text: str, *items: Item) -> list[Contact]:
+def people(text: str, *items: Item, probability: float | None = None) -> list[Contact]:
     request = Request(text, "ines", datetime(2024, 5, 16, 17, 40))
-    return find_people(
-        PlanningInput(request, User("ines", contacts=CONTACTS), [ItemHit(i, 1.0) for i in items])
-    )
+    hits = [ItemHit(item, 1.0, probability=probability) for item in items]
+    return find_people(PlanningInput(request, User("ines", contacts=CONTACTS), hits))
 
 
 def mail(author: str) -> Item:
@@ -60,6 +59,8 @@ def test_people_of_the_first_items_follow_whom_the_request_means() -> None:
     items = [mail("bruno@example.org"), mail("stranger@example.com"), mail("ana@example.org")]
     assert people("open it", *items) == [BRUNO]
     assert people("send it to my sister", *items) == [ANA, BRUNO]
+    assert people("hello", *items, probability=0.2) == []
+    assert people("open it", *items, probability=0.8) == [BRUNO]
 
 
 def test_card_shows_addresses_numbers_and_birthday_without_tags() -> None:

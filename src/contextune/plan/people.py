@@ -16,8 +16,8 @@ from contextune.types import Contact
 from contextune.types.field_values import to_text
 
 MAX_PEOPLE = 4
-_ITEMS = 2
-"""First items whose people get cards."""
+_ITEMS, _NEEDED = 2, 0.5
+"""First items whose people get cards, and their least probability of being needed, if it is known."""
 _SPELT = 0.85
 """Least likeness of a word to one of a name: "Birtes" is Birte's."""
 _COVERED = 0.5
@@ -29,7 +29,7 @@ _SHOWN = {"nickname": "", "organization": "", "title": "", "birthday": "birthday
 
 
 def find_people(inputs: PlanningInput, most: int = MAX_PEOPLE) -> list[Contact]:
-    """The contacts that the request means, best first, then those of the first items.
+    """The contacts that the request means, best first, then those of the first items that it needs.
 
     It means those it names or relates to; else those whose names it nearly spells; else those whose cards
     have most of its words.
@@ -41,7 +41,10 @@ def find_people(inputs: PlanningInput, most: int = MAX_PEOPLE) -> list[Contact]:
     if not weights:
         weights = {n: share for n, share in _described(tokens, contacts).items() if share >= _COVERED}
     meant = sorted(weights, key=lambda index: -weights[index])
-    people = (inputs.people.index(person) for item in inputs.items[:_ITEMS] for person in item.people)
+    needed = (
+        hit.item for hit in inputs.read_hits[:_ITEMS] if hit.probability is None or hit.probability >= _NEEDED
+    )
+    people = (inputs.people.index(person) for item in needed for person in item.people)
     order = dict.fromkeys([*meant, *(index for index in people if index is not None)])
     return [contacts[index] for index in islice(order, most)]
 
