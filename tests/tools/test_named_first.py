@@ -2,15 +2,21 @@
 
 # pyright: basic
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contextune import SQLiteStore, Tuner, User
-from contextune.tools import ToolMatches, ToolQueries, ToolRetriever, search_all
+from contextune.tools import Catalog, ToolMatches, ToolQueries, ToolRetriever, search_all
+from contextune.tools.index import ToolIndex
+from contextune.tools.naming import find_telling_names
 from contextune.tools.reading import ReadTools, ToolReadingRankers, reorder
+from contextune.tools.tool_text import name_spans
 from contextune.types import Request, Tool, ToolHit
 
 NAMES = {
@@ -86,3 +92,36 @@ def test_named_tools_come_before_those_of_written_queries() -> None:
 @pytest.mark.parametrize("text", ['play "Search" by Neu', "don't search's results", "the 'forecasts' song"])
 def test_other_quotations_name_no_tool(text: str) -> None:
     assert ToolRetriever(TOOLS).find(text).named == ()
+
+
+WORDS = st.sampled_from(["get", "list", "send", "time", "room", "mail", "v2", "a", "search", "book", "user"])
+SPELLINGS: dict[str, Callable[[list[str]], str]] = {
+    "snake": "_".join,
+    "dotted": ".".join,
+    "path": lambda words: "/" + "/".join(words),
+    "hyphens": "-".join,
+    "camel": lambda words: words[0] + "".join(map(str.capitalize, words[1:])),
+}
+NAME = st.builds(
+    lambda words, spelling: SPELLINGS[spelling](words),
+    st.lists(WORDS, min_size=2, max_size=4),
+    st.sampled_from([*SPELLINGS]),
+)
+CATALOGUE = st.lists(NAME, min_size=2, max_size=6, unique_by=str.casefold)
+AROUND = st.sampled_from(
+    ["{}", "call {} now", "List my mail, then use {}", "Send a mail with {}, please.", "{}: book a room"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(CATALOGUE, st.data(), AROUND, st.booleans())
+def test_a_name_written_as_an_identifier_leads(
+    names: list[str], data: st.DataObject, around: str, quoted: bool
+) -> None:
+    """Whatever the other tools are called; what leads comes first in every result, see above."""
+    name = data.draw(st.sampled_from(names))
+    text = around.format(f"`{name}`" if quoted else name)
+    tools = [Tool(each, "Sends mail, lists users and books a room in time.", "desk") for each in names]
+    index = ToolIndex.lexical(Catalog(tools))
+    leading = find_telling_names(index, text, index.find_named(name_spans(text)))
+    assert [index.catalog[position].name for position in leading][:1] == [name]

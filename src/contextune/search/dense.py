@@ -24,12 +24,16 @@ def top(
         raise ValueError(f"k must not be negative: {k!r}")
     if scores.ndim != 1 or (visible is not None and visible.shape != scores.shape):
         raise ValueError(f"scores must have one dimension, and `visible` the same shape: {scores.shape}")
-    positions = np.arange(len(scores)) if visible is None else np.flatnonzero(visible)
-    values = scores[positions]
+    positions = None if visible is None or visible.all() else np.flatnonzero(visible)
+    values = scores if positions is None else scores[positions]
     if np.isnan(values).any():
-        raise ValueError(f"the score at position {int(positions[np.isnan(values)][0])} is NaN")
+        first = np.flatnonzero(np.isnan(values))[0]
+        raise ValueError(
+            f"the score at position {int(first if positions is None else positions[first])} is NaN"
+        )
     if 0 < k < len(values):
         # keep everything tied with the k-th score: the partition picks among ties at random
-        enough = values >= np.partition(values, len(values) - k)[len(values) - k]
-        positions, values = positions[enough], values[enough]
-    return positions[np.argsort(-values, kind="stable")[:k]]
+        enough = np.flatnonzero(values >= np.partition(values, len(values) - k)[len(values) - k])
+        positions, values = enough if positions is None else positions[enough], values[enough]
+    order = np.argsort(-values, kind="stable")[:k]
+    return order if positions is None else positions[order]

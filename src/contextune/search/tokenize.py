@@ -65,6 +65,10 @@ class _CharacterClasses(dict[int, str]):
 _CHARACTERS = _CharacterClasses()
 _ASCII_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 """A word of an identifier in plain ASCII: the same as `identifier_words` finds letter by letter."""
+_ASCII_BOUNDARY = re.compile(
+    "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
+)
+"""Where a word of an identifier in plain ASCII begins inside a run of letters and digits."""
 
 
 def alnum_key(text: str) -> str:
@@ -100,7 +104,9 @@ def identifier_words(name: str) -> list[str]:
     Splits at punctuation, at camelCase humps and between letters and digits. An acronym ends before the
     capital that starts the next word.
     """
-    if name.isascii() and "'" not in name:
+    if name.isascii():
+        if "'" in name:  # "Anna's" is one word
+            return tokenize(_ASCII_BOUNDARY.sub(" ", name))
         return [word.lower() for word in _ASCII_WORD.findall(name)]
     name = unicodedata.normalize("NFKC", name)
     parts: list[str] = []

@@ -29,8 +29,9 @@ _FUNCTION_WORDS = frozenset(
 _CODE = re.compile(r"(?<=`)[^`\s](?:[^`]*[^`\s])?(?=`)")
 """Between backticks, without spaces inside them: the text between two pieces of code has some."""
 _WORD = re.compile(r"\w+")
-_JOINED = re.compile(r"[^\W_]_+[^\W_]|[^\W\d_A-Z][A-Z]")
-"""An underscore or a camelCase hump; hyphens are not enough, as prose has them too ("t-test")."""
+_JOINED = re.compile(r"[^\W_]_+[^\W_]|[^\W\d_A-Z][A-Z]|[^\W\d_][0-9]{1,9}[A-Z]")
+"""An underscore or a camelCase hump, also behind digits ("v2Get", but not "3D"); hyphens are not enough, as
+prose has them too ("t-test")."""
 _PUNCTUATION = re.compile(r"[^\w\s]")
 
 
@@ -58,40 +59,49 @@ class _Mentions:
     def __init__(self, text: str) -> None:
         normalized = unicodedata.normalize("NFKC", text)
         self._folded = normalized.casefold()
-        self._code = {tuple(identifier_words(code.partition("(")[0])) for code in _CODE.findall(normalized)}
+        self._code: dict[Span, set[str]] = {}
+        for code in _CODE.findall(normalized):
+            name = code.partition("(")[0].strip()
+            self._code.setdefault(tuple(identifier_words(name)), set()).add(name.casefold())
         self._all = tuple(identifier_words(text))
+        self._servers: dict[str, set[Span]] = {}
+        """The words of the names of servers, as they may be written."""
         self._joined: dict[Span, set[str]] = {}
         for identifier in _WORD.findall(normalized):
             name = identifier.rpartition("__")[2]  # clients of MCP servers write server__name
             if _JOINED.search(identifier):
                 self._joined.setdefault(tuple(identifier_words(name)), set()).add(name.casefold())
-        self._token_rows = (tokenize(text), identifier_words(text))
+        self._rows = (_Row(tokenize(text)), _Row(self._all))
 
     def as_identifier(self, index: ToolIndex, position: int) -> bool:
         """Whether the name is the whole request, in backticks, joined, or has punctuation."""
         name, tool = index.name_words[position], index.catalog[position]
         if name == self._all and not self._joined:
             return True
-        if name in self._code or self._is_verbatim(tool.name) or (tool.app and self._is_verbatim(tool.id)):
+        if self._is_verbatim(tool.name) or (tool.app and self._is_verbatim(tool.id)):
             return True
-        spellings = self._joined.get(name, set())
+        spellings = self._code.get(name, set()) | self._joined.get(name, set())
+        if not spellings:
+            return False
         # `get_time` does not mean `getTime` if there is a tool of either name
         exact = [
             other for other in index.names[index.name(position)] if _folded_name(index, other) in spellings
         ]
-        return bool(spellings) and (not exact or position in exact)
+        return not exact or position in exact
 
     def beside_server(self, index: ToolIndex, position: int) -> bool:
         """Whether the name and its server's name are next to each other, in either order."""
         name, app = index.name(position), index.catalog[position].app
         # "github" and "GitHub" are different identifiers, but the same server
-        servers = {tuple(tokenize(app)), tuple(identifier_words(app))} - {()}
+        servers = self._servers.get(app)
+        if servers is None:
+            servers = self._servers[app] = {tuple(tokenize(app)), tuple(identifier_words(app))} - {()}
         return any(
             _are_near(server_start, server_start + len(server), start, start + len(name))
-            for tokens in self._token_rows
-            for start in _occurrences(tokens, name)
+            for row in self._rows
             for server in servers
-            for server_start in _occurrences(tokens, server)
+            for server_start in row.occurrences(server)
+            for start in row.occurrences(name)
         )
 
     def _is_verbatim(self, identifier: str) -> bool:
@@ -115,10 +125,20 @@ def _is_rare(index: ToolIndex, position: int) -> bool:
     return rarity >= _MIN_RARITY
 
 
-def _occurrences(tokens: Sequence[str], words: Span) -> Iterator[int]:
-    for start in range(len(tokens) - len(words) + 1):
-        if tuple(tokens[start : start + len(words)]) == words:
-            yield start
+class _Row:
+    """The words of a request, and where each of them stands."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = tuple(words)
+        self._places: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            self._places.setdefault(word, []).append(place)
+
+    def occurrences(self, words: Span) -> Iterator[int]:
+        """Where these words begin, one after the other."""
+        for start in self._places.get(words[0], ()):
+            if self._words[start : start + len(words)] == words:
+                yield start
 
 
 def _are_near(first_start: int, first_end: int, second_start: int, second_end: int) -> bool:

@@ -38,11 +38,10 @@ def unknown_words(text: str, index: ToolIndex, visible: NDArray[np.bool_] | None
 
 def _is_known(token: str, lexical: FieldScores, visible: NDArray[np.bool_] | None) -> bool:
     """Whether a tool has the word, or another form of it."""
-    return any(
-        bool(lexical.scores([form], visible=visible).any())
-        or (visible is None and lexical.document_frequency(form) > 0)
-        for form in _forms(token)
-    )
+    forms = list(_forms(token))
+    if visible is None and any(map(lexical.document_frequency, forms)):
+        return True
+    return bool(lexical.scores(forms, visible=visible).any())
 
 
 def _forms(token: str) -> Iterator[str]:
