@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from contextune.embed import CachedEmbedder, default_embedder
 from contextune.errors import InvalidDataError
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.tools import ToolRetriever
+from contextune.tools.index import MemoryVectorCache, VectorCache
 from contextune.types import Tool
 from contextune_lab.public_data.collect import NO_TOOL, UNKNOWN_TOOL, SkippedRequest
 from contextune_lab.public_data.files import (
@@ -75,11 +77,14 @@ def read_livemcp(folder: Path) -> LiveMcpBench:
     return LiveMcpBench(tools, names, tuple(tasks), tuple(skipped))
 
 
-def evaluate_livemcp(data: LiveMcpBench, methods: Sequence[str]) -> ResultTable:
-    """Rank the tools for the text of every task; others are tested against the last method."""
+def evaluate_livemcp(
+    data: LiveMcpBench, methods: Sequence[str], vector_cache: VectorCache | None = None
+) -> ResultTable:
+    """Rank the tools for the text of every task; the others are tested against the last method."""
     runs: dict[str, dict[str, list[str]]] = {}
+    embedder, vectors = CachedEmbedder(default_embedder()), vector_cache or MemoryVectorCache()
     for method in methods:
-        retriever = ToolRetriever(data.tools, method=method)
+        retriever = ToolRetriever(data.tools, embedder, method=method, vector_cache=vectors)
         runs[method] = {
             task.id: list(
                 dict.fromkeys(data.names[hit.tool.id] for hit in retriever.search(task.text, _DEPTH))

@@ -16,6 +16,7 @@ from typing import Any, cast
 from contextune.errors import InvalidDataError
 from contextune.evaluate.results import ResultTable, evaluate_runs
 from contextune.tools import ToolRetriever
+from contextune.tools.index import VectorCache
 from contextune.types import Tool
 from contextune_lab.public_data.files import Entry, get_id, get_text, read_jsonl, require_object
 from contextune_lab.public_data.toolset import distinct_names
@@ -93,13 +94,19 @@ def read_toolret(folder: Path) -> ToolRet:
     return ToolRet(dict(zip(documents, tools, strict=True)), served)
 
 
-def evaluate_toolret(data: ToolRet, *, method: str = "learned", instructed: bool = False) -> ResultTable:
+def evaluate_toolret(
+    data: ToolRet,
+    *,
+    method: str = "learned",
+    instructed: bool = False,
+    vector_cache: VectorCache | None = None,
+) -> ResultTable:
     """NDCG@10, recall@10 and completeness@10, over all requests and by category.
 
     With `instructed`, the instruction of a request is part of it.
     """
     numbers = dict(zip((tool.id for tool in data.tools.values()), data.tools, strict=True))
-    retriever = ToolRetriever(data.tools.values(), method=method)
+    retriever = ToolRetriever(data.tools.values(), method=method, vector_cache=vector_cache)
     run: dict[str, list[str]] = {}
     for query in data.queries:
         text = f"{query.instruction}\n{query.text}" if instructed else query.text
@@ -131,7 +138,7 @@ def _query(row: Entry, category: str, task: str, where: str) -> ToolRetQuery:
 
 
 def _tool(number: str, document: object) -> Tool:
-    """A tool; the rest of its documentation is what it is about."""
+    """A tool; the rest of its documentation, beside name, description and parameters, is its `about`."""
     if not isinstance(document, dict):
         return Tool(number, str(document))
     fields = cast("dict[str, Any]", document)

@@ -18,9 +18,10 @@ app = command_group(help="Measure quality and speed.")
 for _command in (
     worlds.worlds, commands.commands,
     context.context, context.history, context.budget, context.habits,
-    tools.tools, tools.catalogues, tools.unseen, tools.doubts, tools.corrections,
+    tools.tools, tools.catalogues, tools.published, tools.unseen, tools.doubts, tools.corrections,
     query_generation.querygen, planning.plan,
-    speed.speed, speed.changes, speed.scale, speed.store, speed.embedder, speed.fleet, speed.init,
+    speed.speed, speed.changes, speed.scale, speed.frameworks, speed.store, speed.embedder, speed.fleet,
+    speed.init,
     serve.serve, cluster.cluster, cluster.growth, everything.docs, everything.figures,
 ):  # fmt: skip
     app.command()(_command)

@@ -17,8 +17,18 @@ from contextune_lab.cli.bench.options import Public, Vectors
 from contextune_lab.cli.bench.planning import plan
 from contextune_lab.cli.bench.query_generation import querygen
 from contextune_lab.cli.bench.serve import serve
-from contextune_lab.cli.bench.speed import changes, embedder, fleet, import_, init, scale, speed, store
-from contextune_lab.cli.bench.tools import catalogues, corrections, doubts, tools, unseen
+from contextune_lab.cli.bench.speed import (
+    changes,
+    embedder,
+    fleet,
+    frameworks,
+    import_,
+    init,
+    scale,
+    speed,
+    store,
+)
+from contextune_lab.cli.bench.tools import catalogues, corrections, doubts, published, tools, unseen
 from contextune_lab.cli.bench.worlds import worlds
 
 _ANSWERS = Path("packages/lab/runs/plan/answers.jsonl.gz")
@@ -73,6 +83,7 @@ def _quality(
     if public:
         runs += [
             Benchmark("catalogues", partial(catalogues, public, out=out), ["catalogues"]),
+            Benchmark("published", partial(_published, public, out), ["livemcp", "toolret"]),
             Benchmark("querygen", partial(querygen, public, out=out), _QUERYGEN),
         ]
     return runs
@@ -97,6 +108,7 @@ def _timings(out: Path | None, public: Path | None) -> list[Benchmark]:
         runs += [
             Benchmark("scale", partial(scale, public, out=out), ["scale-search", "scale-build"]),
             Benchmark("scale --stored", stored, ["scale-stored"]),
+            Benchmark("frameworks", partial(frameworks, public, out=out), ["frameworks"]),
         ]
     costs = out / "costs.json" if out else None
     runs.append(Benchmark("cluster", partial(cluster, measurements=costs, out=out), ["cluster"]))
@@ -109,6 +121,15 @@ def _held_out(data: Path, out: Path | None) -> None:
     if not (data / "rankers").is_dir():
         raise MissingInputError(f"{data / 'rankers'}: no folder of rankers that leave out each world")
     worlds(data / "worlds", held_out=data / "rankers", out=out)
+
+
+def _published(public: Path, out: Path | None) -> None:
+    livemcp, toolret = (
+        public / name if (public / name).is_dir() else None for name in ("livemcp", "toolret")
+    )
+    if not livemcp and not toolret:
+        raise MissingInputError(f"{public} has no folder livemcp or toolret")
+    published(livemcp, toolret, out=out)
 
 
 def _growth(costs: Path, out: Path | None) -> None:

@@ -1,5 +1,6 @@
 """Benchmarks of tool search: with and without context, on public catalogues, and when no tool fits."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,6 +96,44 @@ def catalogues(
         output.print_results(table, subfolder(out, "catalogues", title.replace(" ", "-")))
     command = "contextune bench catalogues --public FOLDER"
     record(out, metric_table("catalogues", command, tables, intervals=["recall@5"], emphasis="learned"))
+
+
+def published(
+    livemcp: Annotated[Path | None, typer.Option(help="Folder with the repository of LiveMCPBench.")] = None,
+    toolret: Annotated[
+        Path | None,
+        typer.Option(help="Folder with ToolRet as JSON Lines: queries/TASK.jsonl, tools/CATEGORY.jsonl."),
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="File that caches vectors between runs.")] = None,
+    out: Out = None,
+) -> None:
+    """Measure tool search on LiveMCPBench, and on ToolRet by its protocol."""
+    from contextune.tools.catalog_file import CatalogFile
+    from contextune.tools.methods import METHODS
+    from contextune_lab.bench.bench_tables import metric_table
+    from contextune_lab.public_data import livemcp as livemcp_data
+    from contextune_lab.public_data import toolret as toolret_data
+
+    if not livemcp and not toolret:
+        raise ContextuneError("--livemcp or --toolret is needed: the folder of the data")
+    with CatalogFile(cache) if cache else nullcontext() as vectors:
+        if livemcp:
+            data = livemcp_data.read_livemcp(livemcp)
+            table = livemcp_data.evaluate_livemcp(data, list(METHODS), vectors)
+            output.print_results(table, subfolder(out, "livemcp"))
+            if data.skipped:
+                names = ", ".join(sorted({request.detail for request in data.skipped}))
+                output.print_error(f"{len(data.skipped)} tasks are skipped: no server has {names}")
+            command = "contextune bench published --livemcp FOLDER"
+            record(out, metric_table("livemcp", command, table, intervals=["recall@5"], emphasis="learned"))
+        if toolret:
+            requests = toolret_data.read_toolret(toolret)
+            table = toolret_data.evaluate_toolret(requests, instructed=True, vector_cache=vectors)
+            output.print_results(table, subfolder(out, "toolret"))
+            output.out.print(f"Published NDCG@10: {dict(toolret_data.PUBLISHED)}")
+            command = "contextune bench published --toolret FOLDER"
+            facts = {"toolret/category mean": 100 * toolret_data.category_mean(table, "learned", "ndcg@10")}
+            record(out, metric_table("toolret", command, table, emphasis="learned"), facts=facts)
 
 
 def unseen(public: Public = None, vectors: Vectors = None, out: Out = None) -> None:
