@@ -11,10 +11,8 @@ from contextune_lab.public_data.livemcp import evaluate_livemcp, read_livemcp
 
 
 def server(name: str, **tools: str) -> dict[str, Any]:
-    listed = [
-        {"name": tool, "description": text, "inputSchema": {"type": "object", "properties": {"q": {}}}}
-        for tool, text in tools.items()
-    ]
+    schema: dict[str, Any] = {"type": "object", "properties": {"q": {}}}
+    listed = [{"name": name, "description": text, "inputSchema": schema} for name, text in tools.items()]
     return {
         "name": f"{name} MCP Server",
         "description": f"About {name}.",

@@ -37,9 +37,11 @@ def test_all_searches_are_timed_on_the_same_requests(tmp_path: Path) -> None:
     (folder / "queries.jsonl").write_text(json.dumps(query))
     reports: list[tuple[int, int]] = []
     cache = tmp_path / "vectors.db"
-    measured = measure_frameworks(
-        tmp_path, requests=1, cache=cache, progress=lambda *done: reports.append(done)
-    )
+
+    def report(done: int, total: int) -> None:
+        reports.append((done, total))
+
+    measured = measure_frameworks(tmp_path, requests=1, cache=cache, progress=report)
     names = (OURS, "FastMCP", "Pydantic AI")
     assert [(row.framework, row.kind) for row in measured] == [
         (name, kind) for kind in ("short", "long") for name in names
