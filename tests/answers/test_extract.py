@@ -267,6 +267,21 @@ def test_list_of_songs_of_a_day_has_what_was_played_again_since(store: SQLiteSto
     assert [line.partition(",")[0] for line in answer.text.splitlines()] == ["Alba", "Mar", "Rio"]
 
 
+def test_recurring_task_is_due_next_and_on_the_day_that_is_named(store: SQLiteStore) -> None:
+    store.put_user(User("me", {}, zone=LONDON))
+    fields = {"title": "Tablet", "due": "2026-11-24T08:00", "status": "open", "created": "2026-01-01T08:00"}
+    later = ["2026-11-25T08:00", "2026-11-26T08:00", "2026-11-27T08:00"]
+    tablet = Item("tablet", "Reminders", {**fields, "occurrences": later})
+    store.put_items("me", [tablet])
+    args = {"title": "Tablet"}
+    answer = extract(store, "when do I take it", "Reminders/get_reminder", args, found=[tablet])
+    assert answer is not None
+    assert answer.text == "due Wed 25 Nov, 08:00, then Thu 26 Nov, 08:00"
+    answer = extract(store, "reminders on Friday", "Reminders/list_reminders", {}, found=[tablet])
+    assert answer is not None
+    assert answer.text == "Tablet, due Fri 27 Nov, 08:00"
+
+
 def test_list_of_a_day_has_only_its_events(boat: SQLiteStore) -> None:
     boat.put_items("me", [Item.event(id="swim", name="Swim", start="2026-11-28T08:00+00:00")])
     answer = extract(boat, "what is on", "Calendar/list_events", {"date": "2026-11-27"})

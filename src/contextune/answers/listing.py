@@ -123,7 +123,7 @@ class ItemList:
 
 
 def occurrences(items: Iterable[Item], uses: Iterable[UsageEvent], user: User) -> list[Item]:
-    """The items with every call, play and search that they stand for, each as an item with its own time."""
+    """An item for every call, play, search and due time that the items stand for, with its own time."""
     times: dict[str, list[UsageEvent]] = {}
     for use in uses:
         times.setdefault(use.item, []).append(use)
@@ -135,6 +135,12 @@ def _occurrences_of(item: Item, uses: Sequence[UsageEvent], user: User) -> list[
     if isinstance(history, list):
         calls = cast("list[Mapping[str, object]]", history)
         return [item, *(replace(item, fields={**item.fields, **call, "history": []}) for call in calls)]
+    due = item.schema.times.get("due")
+    if due is not None and (later := item.fields.get("occurrences")):
+        return [
+            replace(item, fields={**item.fields, due: time, "occurrences": []})
+            for time in (item.fields[due], *later)
+        ]
     role, made = item.schema.times.get("made"), item.made
     if role is None or made is None or len(uses) < 2:
         return [item]

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 from contextune.plan.times.phrases import find_times
 from contextune.types import Contact, Item, User, local_time
-from contextune.types.field_values import is_day, people_in, to_text
+from contextune.types.field_values import is_day, people_in, read_time, to_text
 
 _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])\s+(?=\W*[A-Z0-9])|(?<=\d[.!?])\s+(?=[A-Z])|(?<=[。！？])")
 # a full stop after two letters, as in "Dr. Rui", does not end a sentence
@@ -79,7 +79,8 @@ class StatementReader:
             if "end" in times:
                 text += self._until(times["start"], times["end"], values["end"])
         elif "due" in times:
-            text = f"due {self._when(times['due'], values['due'])}"
+            due, *later = self._due(item)
+            text = f"due {due}" + (f", then {later[0]}" if later else "")
         elif "made" in times:
             text = self._when(times["made"], values["made"])
         else:
@@ -139,6 +140,13 @@ class StatementReader:
         if last <= first:
             return ""
         return f"–{last:%H:%M}" if first.date() == last.date() else f" – {self._when(end, value)}"
+
+    def _due(self, item: Item) -> list[str]:
+        """When a task is due; of a recurring one, from today on."""
+        values: list[Any] = [item.fields.get(item.schema.times["due"]), *item.fields.get("occurrences", ())]
+        times = [(local_time(time, self.user.zone), value) for value in values if (time := read_time(value))]
+        ahead = [pair for pair in times if pair[0].date() >= self.now.date()]
+        return [self._when(time, value) for time, value in ahead or times[-1:]]
 
     def _short_fields(self, item: Item) -> list[str]:
         schema = item.schema

@@ -1,7 +1,7 @@
 """Calendars and tasks: time zones, recurrence with exceptions, broken entries."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -370,9 +370,27 @@ def test_tasks_are_reminders(tmp_path: Path) -> None:
         "created": "2024-05-10T08:00+00:00",
         "notes": "two bags",
     }
-    assert [item.fields["status"] for item in items] == ["open", "done", "open", "open"]
-    assert [item.fields["due"] for item in items[2:]] == ["2024-05-13T09:00", "2024-05-20T09:00"]
+    assert [item.fields["status"] for item in items] == ["open", "done", "open"]
+    assert items[2].fields["due"] == "2024-05-20T09:00"  # the one of the 13th is past
     assert skipped_in(file) == ["cancelled"]
+
+
+def test_recurring_task_is_one_item_with_its_next_times(tmp_path: Path) -> None:
+    task = (
+        "BEGIN:VTODO\nUID:tablet\nSUMMARY:Tablet\nDTSTART:20240101T080000\nDUE:20240101T080000\n"
+        "RRULE:FREQ=DAILY\nEND:VTODO\n"
+    )
+    taken = "BEGIN:VTODO\nUID:tablet\nRECURRENCE-ID:{0}\nSUMMARY:Tablet\nDUE:{0}\nSTATUS:{1}\nEND:VTODO\n"
+    day = NOW.date()
+    today, tomorrow = (f"{day + timedelta(days):%Y%m%d}T080000" for days in (0, 1))
+    file = calendar(tmp_path, task, taken.format(today, "COMPLETED"), taken.format(tomorrow, "NEEDS-ACTION"))
+    (item,) = items_in(file)
+    assert item.fields["due"] == f"{day + timedelta(1)}T08:00"
+    assert item.fields["occurrences"][:2] == [f"{day + timedelta(days)}T08:00" for days in (2, 3)]
+    assert len(item.fields["occurrences"]) == 60
+    old = calendar(tmp_path, task.replace("FREQ=DAILY", "FREQ=DAILY;COUNT=3;"), name="old.ics")
+    (item,) = items_in(old)
+    assert (item.fields["due"], item.fields.get("occurrences")) == ("2024-01-03T08:00", None)
 
 
 def test_list_of_a_task_without_calendar_name_is_its_category(tmp_path: Path) -> None:

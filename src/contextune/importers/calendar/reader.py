@@ -1,7 +1,10 @@
-"""Calendar files (.ics): events and tasks; recurring ones are expanded around the current date."""
+"""Calendar files (.ics): events and tasks; recurring ones are expanded around the current date.
+
+Each occurrence of an event is an item; a recurring task is one, with the times of its next occurrences.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,6 +44,8 @@ _FAR = timedelta(days=180)
 """From now on which an export has a window of its own."""
 _STAMPS = ("DTSTAMP", "LAST-MODIFIED", "CREATED")
 """Properties with the time of a change, or of the export."""
+MAX_LATER = 60
+"""Occurrences of a recurring task that are kept behind the current one."""
 _KINDS = {"VEVENT": "event", "VTODO": "task"}
 _SUFFIXES = (".ics", ".ical", ".icalendar", ".ifb", ".vcs")
 _START = re.compile(r"\s*BEGIN:(?:VCALENDAR|VEVENT|VTODO|VTIMEZONE)\s", re.IGNORECASE)
@@ -197,8 +202,34 @@ class _SameUid:
             return
         if not occurrences:
             yield self._skipped(first, "event without occurrences within a year of now")
+        if self._kind == "VTODO":
+            yield from self._recurring_task(item, list(occurrences.values()), first)
+            return
         for key, component in occurrences.items():
             yield from self._item(f"{item}-{key}", component, first)
+
+    def _recurring_task(
+        self, item: str, occurrences: Sequence[Any], block: CalendarEntry
+    ) -> Iterator[ImportRecord]:
+        """One item: the first open occurrence from today on, with the times of later ones; else the last."""
+        today = self._context.to_local(self._context.now).date()
+        title = block.calendar.properties.get("X-WR-CALNAME", "")
+        tasks = [
+            (due, fields)
+            for component in occurrences
+            if not is_cancelled(component)
+            for fields in [task_fields(component, title, self._file.path.stem)]
+            if (due := _local_due(fields, self._context)) is not None
+        ]
+        tasks.sort(key=lambda task: task[0])
+        current = [task for task in tasks if task[0].date() >= today and task[1]["status"] != "done"]
+        chosen = current or tasks[-1:]
+        if not chosen:
+            yield self._skipped(block, "cancelled" if occurrences else "event without a valid start")
+            return
+        later = [fields["due"] for _, fields in chosen[1 : MAX_LATER + 1]]
+        fields = chosen[0][1]
+        yield Item(item, "Reminders", {**fields, "occurrences": later} if later else fields)
 
     def _item(self, item: str, component: Any, block: CalendarEntry) -> Iterator[ImportRecord]:
         if component is None:
@@ -222,6 +253,11 @@ class _SameUid:
         if self._kind == "VTODO":
             why = why.replace("event", "task")
         return SkippedEntry(f"{self._file.where}, line {block.line}", why)
+
+
+def _local_due(fields: Mapping[str, Any], context: ImportContext) -> datetime | None:
+    due: str = fields.get("due", "")
+    return context.to_local(datetime.fromisoformat(due)) if due else None
 
 
 def _occurrence_key(component: Any) -> str:

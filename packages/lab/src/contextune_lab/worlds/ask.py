@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from time import process_time
 from typing import Any
 
@@ -9,6 +10,7 @@ from contextune.answers import ExtractedAnswer, extract_answer
 from contextune.evaluate.outcomes import Judge, Outcome
 from contextune.tuner import Tuner
 from contextune.types import Answer, Item, Plan, Progress, Request, User, local_time
+from contextune.types.field_values import read_time
 from contextune_lab.worlds.answers import has_answer, shown_text
 from contextune_lab.worlds.catalogue import ToolCatalogue
 from contextune_lab.worlds.load import LoadedWorld
@@ -168,9 +170,9 @@ class _Asker:
     def _recalls(self, request: WorldRequest, answer: Answer) -> dict[int, float]:
         if not request.needs:
             return {}
-        items = [shown_item(hit.item, self.user) for hit in answer.context]
+        items = [shown_items(hit.item, self.user) for hit in answer.context]
         return {
-            depth: len(request.needs.intersection(items[:depth])) / min(depth, len(request.needs))
+            depth: len(request.needs.intersection(chain(*items[:depth]))) / min(depth, len(request.needs))
             for depth in DEPTHS
         }
 
@@ -183,5 +185,11 @@ def world_request(request: WorldRequest, user: User) -> Request:
 
 def shown_item(item: Item, user: User) -> NeededItem:
     """An item as a world names it."""
-    time = local_time(item.time, user.zone).isoformat()[:16] if item.time else ""
-    return NeededItem(item.app, item.title, time)
+    return shown_items(item, user)[0]
+
+
+def shown_items(item: Item, user: User) -> list[NeededItem]:
+    """An item as a world names it; a recurring task with each of its times."""
+    times = [item.time, *map(read_time, item.fields.get("occurrences", ()))]
+    shown = [local_time(time, user.zone).isoformat()[:16] if time else "" for time in times]
+    return [NeededItem(item.app, item.title, time) for time in shown]

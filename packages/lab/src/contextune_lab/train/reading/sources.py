@@ -17,7 +17,7 @@ from contextune.datasets.habits import load_persona
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 from contextune.types import Item, Request, Tool, User
-from contextune_lab.worlds.ask import shown_item, world_request
+from contextune_lab.worlds.ask import shown_items, world_request
 from contextune_lab.worlds.light import LightWorld, read_light_worlds
 from contextune_lab.worlds.load import load_world
 from contextune_lab.worlds.world import USER, WorldCall, WorldRequest, find_worlds, read_world
@@ -151,7 +151,8 @@ def _world_requests(
 ) -> list[SourceRequest]:
     ids: dict[object, list[str]] = {}
     for item in items:
-        ids.setdefault(shown_item(item, user), []).append(item.id)
+        for shown in shown_items(item, user):
+            ids.setdefault(shown, []).append(item.id)
     return [_world_request(request, user, ids) for request in requests]
 
 
