@@ -1,6 +1,7 @@
 """Print answers: what the store says to a question, the call with how sure it is, then the items and why."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def print_answer(
     if steps and len(steps) > 1:
         print_steps(steps, items, why=why)
     elif not language or _is_call(answer.plan):
-        print_plan(answer.plan, items, fits=answer.fits, why=why)
+        print_plan(answer.plan, items, fits=answer.fits, why=why, answered=extracted is not None)
         _print_unknown_words(answer)
     if answer.words_only:
         print_words_only()
@@ -158,14 +159,18 @@ def print_plan(
     fits: float | None = None,
     why: bool = False,
     correct: bool = False,
+    answered: bool = False,
 ) -> None:
     """Print a call, or the question that comes before it, or that no tool fits, and how sure that is.
 
-    `fits` is the probability that any tool fits. `why` adds the source of each value.
+    `fits` is the probability that any tool fits. `why` adds the source of each value. If what the call reads
+    has been shown (`answered`), only a choice between several calls is put as a question.
     """
     if plan is None:
         output.print_line("Nothing here can do that: there is no tool to call.")
         return
+    if answered and plan.question and plan.decision != "none" and len(plan.question.options) < 2:
+        plan = replace(plan, question=None)
     _print_plan("", plan, items, fits=fits, why=why, correct=correct)
 
 

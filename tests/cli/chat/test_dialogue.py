@@ -164,6 +164,18 @@ def test_question_stays_open_until_it_is_answered(path: Path, monkeypatch: pytes
     assert lines[-1].startswith("No question is open.")
 
 
+def test_question_that_is_answered_by_what_is_shown_is_not_repeated(path: Path) -> None:
+    words = ("chat", "--time", NOW.isoformat(), "--policy", "act.read=2,none=2", "--store", path)
+    asked = "When is the deposition rehearsal?\n"
+    done = run(*words, stdin=f"{asked}thanks\nyes\n")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Fri 17 May, 16:00")
+    assert not [line for line in lines if line.endswith("(“no” leaves it)")]
+    assert any(line.startswith("get_event(") and "(confirm first, " in line for line in lines)
+    assert lines[-1].startswith("get_event(") or "as you chose" in done.stdout
+
+
 def test_question_is_left_with_no(path: Path) -> None:
     lines = chat(path, "Call Mike", "no", "thanks")
     assert lines[-2:] == ["Left. Nothing was done.", "You're welcome."]

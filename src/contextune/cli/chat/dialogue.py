@@ -28,6 +28,8 @@ class Dialogue:
         self._answer: Answer | None = None
         self._steps: Steps | None = None
         self._open: OpenQuestion | None = None
+        self._is_settled = False
+        """Whether the answer to the open question has been shown."""
 
     def reply(self, line: str, request: Request) -> None:
         """Print the reply to a line; `request` is the line as a request."""
@@ -66,15 +68,15 @@ class Dialogue:
         self._print(self._answer, why=False, extracted=extracted)
         several = self._steps and len(self._steps) > 1
         asked = None if several else OpenQuestion.of(self._answer)
-        if asked and extracted and len(asked.question.options) < 2:
-            asked = None  # the answer is shown already: there is nothing to confirm
         if asked:
             self._open = asked
+            # where the answer is shown already, there is nothing to be reminded of
+            self._is_settled = extracted is not None and len(asked.question.options) < 2
         else:
             self._remind()
 
     def _remind(self) -> None:
-        if self._open:
+        if self._open and not self._is_settled:
             output.print_line(escape(f"Still open: {self._open.question.text} (“no” leaves it)"), style="dim")
 
     def _print(self, answer: Answer, *, why: bool, extracted: ExtractedAnswer | None = None) -> None:
