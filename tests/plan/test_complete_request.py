@@ -1,6 +1,10 @@
 """Requests that are completed before they are searched and planned."""
 
+import json
+import re
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +13,60 @@ from contextune.plan.misspellings import respell
 from contextune.types import Contact, Request, Turn, User
 
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
+LABELLED = Path(__file__).with_name("requests.jsonl").read_text(encoding="utf-8").splitlines()
+TEXTS = [text for line in LABELLED if len((text := json.loads(line)["text"]).split()) > 1]
 
 
 def completed(text: str, *before: str, contacts: tuple[Contact, ...] = ()) -> str:
     turns = tuple(turn for said in before for turn in (Turn("user", said), Turn("assistant", "Two things.")))
     request = Request(text, user="ines", time=NOW, history=turns)
     return complete_request(request, lambda user: User(user, contacts=contacts)).text
+
+
+def lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def contracted(text: str) -> str:
+    """With "What's" for "What is" at the beginning, or the other way round."""
+    short = re.sub(r"\A(what|who|when|where|how) is\b", r"\1's", text, flags=re.IGNORECASE)
+    long = re.sub(r"\A(what|who|when|where|how)['’]s\b", r"\1 is", text, flags=re.IGNORECASE)
+    return short if short != text else long
+
+
+def with_please(text: str) -> str:
+    stem = text.rstrip(".?!")
+    return f"{stem}, please{text[len(stem) :]}"
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        lambda text: f"Hey, {lowered(text)}",
+        lambda text: f"Hi there, {lowered(text)}",
+        lambda text: f"Please {lowered(text)}",
+        lambda text: f"Hey, please {lowered(text)}",
+        with_please,
+        contracted,
+        lambda text: f"Okay, {lowered(with_please(contracted(text)))}",
+    ],
+)
+def test_courtesy_and_contractions_change_no_request_of_the_tests(wording: Callable[[str], str]) -> None:
+    """They are planned as the plain request, so their calls are the same, whatever the models say."""
+    plain = [text for text in TEXTS if text[0].isupper() and "please" not in text.casefold()]
+    assert len(plain) > 250
+    changed = [text for text in plain if completed(wording(text)) != completed(text)]
+    assert not changed
+
+
+def test_words_that_may_be_dictated_are_kept() -> None:
+    for text in (
+        "Tell Bruno yes please",
+        "Text Ana: what is on?",
+        "Play Hey Jude",
+        "Hey Jude by the Beatles",
+    ):
+        assert completed(text) == text
 
 
 @pytest.mark.parametrize(
@@ -51,7 +103,7 @@ def test_other_words_stay_as_they_are(text: str) -> None:
 
 def test_names_of_contacts_are_not_respelt() -> None:
     assert completed("call tonigh", contacts=(Contact("Ama Tonigh"),)) == "call tonigh"
-    assert completed("what is on tonigh") == "what is on tonight"
+    assert completed("what is on tonigh") == "what's on tonight"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +137,7 @@ def test_orders_and_other_questions_are_not_completed(before: str, text: str) ->
     ("before", "text", "meant"),
     [
         ("When is the van MOT?", "Move it to four", "Move the van MOT to four"),
-        ("what time is judo on Friday", "please push that back an hour", "please push judo back an hour"),
+        ("what time is judo on Friday", "please push that back an hour", "push judo back an hour"),
         ("When does our tram tour start?", "cancel it", "cancel our tram tour"),
         ("when's Nala's jab again", "Add Bo to it", "Add Bo to Nala's jab"),
         ("How much is the gas bill?", "Remind me at 6 pm to pay it", "Remind me at 6 pm to pay the gas bill"),

@@ -1,4 +1,4 @@
-"""Complete what a user wrote before it is searched and planned: spelling, follow-up questions, pronouns."""
+"""Complete what a user wrote before it is searched and planned: courtesy, spelling, follow-ups, pronouns."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,15 +6,20 @@ from dataclasses import replace
 from contextune.plan.antecedents import name_antecedent
 from contextune.plan.follow_ups import complete_follow_up
 from contextune.plan.misspellings import respell
+from contextune.search.request_text import planned_request
 from contextune.types import Request, User, local_time
 
 
 def complete_request(request: Request, load_user: Callable[[str], User]) -> Request:
-    """The request with frequent words spelt right; a question that only says another time is completed.
+    """The request without courtesy and with frequent words spelt right.
 
+    A question that only says another time is completed.
     An order about "it" names the thing that the last question was about.
     `load_user` returns the user with an id; most requests need none.
     """
+    plain = planned_request(request.text)
+    if plain != request.text:
+        request = replace(request, text=plain)
     if respell(request.text) == request.text and not request.history:
         return request
     user = load_user(request.user)

@@ -11,8 +11,10 @@ _BEFORE = re.compile(
     rf"\s*(?:(?:{_GREETING})\s*[,!…]\s*)?(?:(?:{_PLEASE})\b(?!['’-])\s*,?\s*)?", re.IGNORECASE
 )
 _AFTER = re.compile(rf"[\s,](?:{_PLEASE})\Z", re.IGNORECASE)
+_AFTER_COMMA = re.compile(rf",\s*(?:{_PLEASE})\Z", re.IGNORECASE)
 _ENDS = ".!?…"
 _LONGEST_PLEASE = 20
+_IS_FIRST = re.compile(r"(\W*(?:what|who|where|when|how))(?: is|[’']s)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(what|who|where|when|how)(?: is|[’']s)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _MIN_WORDS = 2
@@ -23,16 +25,29 @@ def canonical_request(text: str) -> str:
     return _IS.sub(r"\1's", without_courtesy(text))
 
 
-def without_courtesy(text: str) -> str:
+def planned_request(text: str) -> str:
+    """The request as calls are planned for it: in the spelling of `canonical_request`, but only at its ends.
+
+    Words inside may be dictated: "Text Ana: what is on, bring the keys please" keeps them all.
+    """
+    plain = without_courtesy(text, _AFTER_COMMA)
+    if plain != text and text[:1].isupper():
+        plain = plain[:1].upper() + plain[1:]
+    first = _IS_FIRST.match(plain)
+    return f"{first[1]}'s{plain[first.end() :]}" if first else plain
+
+
+def without_courtesy(text: str, please: re.Pattern[str] = _AFTER) -> str:
     """The request without a greeting and a comma before it, and without "please" before or after it.
 
-    "Hey, call Ana please." is "call Ana."; what would leave less than two words is kept.
+    "Hey, call Ana please." is "call Ana."; what would leave less than two words is kept. `please` finds the
+    one at the end.
     """
     start = _BEFORE.match(text)
     plain = text[start.end() :] if start else text
     body = plain.rstrip()
     stem = body.rstrip(_ENDS).rstrip()
-    if end := _AFTER.search(stem[-_LONGEST_PLEASE:]):
+    if end := please.search(stem[-_LONGEST_PLEASE:]):
         plain = stem[: len(stem) - len(end[0])].rstrip(" ,\t\n") + body[len(stem) :].strip()
     if plain == text or len(_WORD.findall(plain)) < _MIN_WORDS:
         return text
