@@ -10,6 +10,7 @@ from dataclasses import replace
 from contextune.context.history import depends_on_history
 from contextune.plan.policy import Readings
 from contextune.search import tokenize
+from contextune.search.request_text import canonical_request
 from contextune.types import ContextHits, Feedback, ItemHit, Plan, Request
 
 _WRONG = -0.5
@@ -31,13 +32,17 @@ def wrong_tools(request: Request, feedback: Sequence[Feedback]) -> frozenset[str
     """The tools that were wrong when the same was asked; what was said last of a tool counts."""
     if depends_on_history(request):
         return frozenset()
-    words = frozenset(tokenize(request.text))
+    words = _words(request)
     verdicts = {
         entry.tool: entry.ok
         for entry in feedback
-        if entry.tool and not entry.request.history and frozenset(tokenize(entry.request.text)) == words
+        if entry.tool and not entry.request.history and _words(entry.request) == words
     }
     return frozenset(tool for tool, ok in verdicts.items() if not ok)
+
+
+def _words(request: Request) -> frozenset[str]:
+    return frozenset(tokenize(canonical_request(request.text)))
 
 
 def without_wrong_calls(readings: Readings, tools: frozenset[str]) -> Readings:

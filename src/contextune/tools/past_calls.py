@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder, embed_items
+from contextune.search.request_text import planned_request
 from contextune.store import Store
 from contextune.tools.index import ToolIndex
 from contextune.tools.large.subset import LargeIndex
@@ -41,7 +42,7 @@ def load_past_calls(
     past = [(call, age) for call, age in calls if age > 0][-_MAX_CALLS:]
     if not past:
         return None
-    texts = [call.request.text for call, _ in past]
+    texts = [planned_request(call.request.text) for call, _ in past]
     return PastCalls(
         np.array([positions[call.tool or ""] for call, _ in past], np.int64),
         embed_items(texts, embedder=embedder, store=store, user=user),

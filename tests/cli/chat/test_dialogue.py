@@ -247,6 +247,8 @@ def test_wrong_call_without_an_item_is_not_made_again(path: Path) -> None:
     words = ("feedback", "Skip this song", "wrong", "--time", NOW.isoformat(), "--store", path)
     assert run(*words).stdout == "Remembered as wrong.\n"
     assert "skip_track(" not in run(*ask, LATER.isoformat()).stdout
+    polite = ("ask", "Hey, skip this song, please", "--store", path, "--time", LATER.isoformat())
+    assert "skip_track(" not in run(*polite).stdout
 
 
 def test_unknown_verdict_is_an_error(path: Path) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from contextune.embed import Embedder, Matrix, embed_items
 from contextune.search import tokenize
+from contextune.search.request_text import canonical_request
 from contextune.store import Store
 from contextune.types import Feedback, local_time
 
@@ -40,11 +41,11 @@ class PastChoices:
     @cached_property
     def vectors(self) -> Matrix:
         """The vectors of the requests' texts."""
-        return self.embed([entry.request.text for entry in self.feedback])
+        return self.embed([canonical_request(entry.request.text) for entry in self.feedback])
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
-        return [frozenset(tokenize(entry.request.text)) for entry in self.feedback]
+        return [frozenset(tokenize(canonical_request(entry.request.text))) for entry in self.feedback]
 
     def judge(self, query: Matrix, now: datetime, zone: tzinfo | None) -> dict[str, float]:
         """By id, items that were right (positive) or wrong (negative) for requests like this one.
@@ -56,7 +57,7 @@ class PastChoices:
 
     def judge_by_words(self, text: str, now: datetime, zone: tzinfo | None) -> tuple[dict[str, float], bool]:
         """The same for requests of the same words, else of nearly the same; and whether they are the same."""
-        words = frozenset(tokenize(text))
+        words = frozenset(tokenize(canonical_request(text)))
         shared = np.array([2 * len(words & other) / max(1, len(words) + len(other)) for other in self._words])
         if judged := self._judge((shared == 1).astype(np.float64), now, zone):
             return judged, True
