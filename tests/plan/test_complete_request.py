@@ -39,18 +39,18 @@ def with_please(text: str) -> str:
     return f"{stem}, please{text[len(stem) :]}"
 
 
-@pytest.mark.parametrize(
-    "wording",
-    [
-        lambda text: f"Hey, {lowered(text)}",
-        lambda text: f"Hi there, {lowered(text)}",
-        lambda text: f"Please {lowered(text)}",
-        lambda text: f"Hey, please {lowered(text)}",
-        with_please,
-        contracted,
-        lambda text: f"Okay, {lowered(with_please(contracted(text)))}",
-    ],
-)
+WORDINGS: list[Callable[[str], str]] = [
+    lambda text: f"Hey, {lowered(text)}",
+    lambda text: f"Hi there, {lowered(text)}",
+    lambda text: f"Please {lowered(text)}",
+    lambda text: f"Hey, please {lowered(text)}",
+    with_please,
+    contracted,
+    lambda text: f"Okay, {lowered(with_please(contracted(text)))}",
+]
+
+
+@pytest.mark.parametrize("wording", WORDINGS)
 def test_courtesy_and_contractions_change_no_request_of_the_tests(wording: Callable[[str], str]) -> None:
     """They are planned as the plain request, so their calls are the same, whatever the models say."""
     plain = [text for text in TEXTS if text[0].isupper() and "please" not in text.casefold()]
