@@ -36,7 +36,7 @@ def test_question_of_an_absent_client_is_dropped(tmp_path: Path, monkeypatch: py
         asked.append(body.text)
         started.set()
         released.wait(PATIENCE)
-        return {"context": [], "words_only": False}
+        return {"context": [], "people": [], "words_only": False}
 
     monkeypatch.setattr(Service, "context", context)
     with running(tmp_path, threads=1) as service:
