@@ -2,9 +2,10 @@
 
 import asyncio
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -376,7 +377,12 @@ class Tuner:
         return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
 
     def _complete(self, request: Request) -> Request:
-        return complete_request(request, self._retriever.user)
+        return complete_request(request, self._retriever.user, self._words_of)
+
+    def _words_of(self, user: str) -> Callable[[str], bool]:
+        """Says whether the items of a user or the tools have a word; items are loaded when it is asked."""
+        items = cache(lambda: self._retriever.words(user))
+        return lambda word: items()(word) or (self._tools is not None and self._tools.knows_word(word))
 
     def _planning_input(
         self, request: Request, context: Sequence[ItemHit], inputs: ToolSearchInputs | None = None

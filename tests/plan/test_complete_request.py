@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from contextune.plan.complete_request import complete_request
 from contextune.plan.misspellings import respell
+from contextune.search import tokenize
 from contextune.types import Contact, Request, Turn, User
 
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
@@ -165,3 +167,37 @@ def test_pronoun_means_the_thing_of_the_last_question(before: str, text: str, me
 )
 def test_other_pronouns_are_left(before: str, text: str) -> None:
     assert completed(text, before, contacts=(Contact("Bo Lind"),)) == text
+
+
+OWN_WORDS = frozenset(word for text in TEXTS for word in tokenize(text))
+
+
+def with_typo(text: str, place: int) -> str:
+    """Two neighbouring letters of a word of five letters or more are swapped, not the first ones."""
+    words = [match for match in re.finditer(r"\b[a-z]{5,}\b", text) if len(set(match.group()[1:])) > 1]
+    if not words:
+        return text
+    word = words[place % len(words)].span()
+    at = next(at for at in count(word[0] + 1 + place % 2) if text[at] != text[at + 1] or at + 2 >= word[1])
+    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+def test_words_that_nobody_knows_are_spelt_right() -> None:
+    assert respell("when is teh christmsa concert", (), lambda _: False) == "when is the christmas concert"
+    assert respell("call Ruairi about the gansey", (), lambda _: False) == "call Ruairi about the gansey"
+    assert respell('read "teh chrismas"', (), lambda _: False) == 'read "teh chrismas"'
+    assert respell("open the nordkja file", (), {"nordkaj"}.__contains__) == "open the nordkaj file"
+    assert respell("restart pod kubeltx-3 on qlx", (), lambda _: False) == "restart pod kubeltx-3 on qlx"
+
+
+def test_one_typo_changes_few_requests() -> None:
+    typed = [(text, with_typo(text, number)) for number, text in enumerate(TEXTS)]
+    changed = [(text, wrong) for text, wrong in typed if text != wrong]
+    mended = [text == respell(wrong, (), OWN_WORDS.__contains__) for text, wrong in changed]
+    assert len(mended) > 150
+    assert sum(mended) >= 0.9 * len(mended)
+
+
+def test_requests_spelt_right_are_not_changed() -> None:
+    changed = [text for text in TEXTS if respell(text, (), lambda _: False) != text]
+    assert len(changed) <= 0.02 * len(TEXTS), changed

@@ -1,6 +1,6 @@
 """ContextRetriever: the items of a user's data that a request needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -27,6 +27,7 @@ from contextune.context.ranker import ContextRanker, RankerSource, default_ranke
 from contextune.context.series import first_occurrences
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
+from contextune.search import tokenize
 from contextune.search.request_text import canonical_request
 from contextune.store import Store
 from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
@@ -98,6 +99,13 @@ class ContextRetriever:
     def user(self, user: str) -> User:
         """The user's profile; read from the store only if it has changed."""
         return self._indexes.get(user).index.user
+
+    def words(self, user: str) -> Callable[[str], bool]:
+        """Says whether an item or the name of a contact of a user has a word."""
+        index = self._indexes.get(user).index
+        names = frozenset(word for contact in index.user.contacts for word in tokenize(contact.name))
+        lexical = tuple(index.lexical.values())
+        return lambda word: word in names or any(each.document_frequency(word) for each in lexical)
 
     def preparation(self, user: str) -> Preparation:
         """How many of a user's items have vectors."""

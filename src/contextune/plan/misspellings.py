@@ -1,4 +1,4 @@
-"""Misspelt words for days and for frequent orders: "tomorow", "wensday", "remnd me".
+"""Misspelt words: for days and frequent orders ("wensday", "remnd me"), and those that nobody knows.
 
 Rules and models know these words by their spelling, so a letter too few changes what a request means: "move
 it to wensday" would keep the day. Names and other English words are left.
@@ -9,6 +9,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from contextune.plan.names import fold_accents
+from contextune.plan.spelling import Knows, meant_word
 from contextune.plan.words import is_one_edit
 
 _KNOWN = (
@@ -29,6 +30,7 @@ _OFTEN = {
     "reminde": "remind",
 }
 """Misspellings with more than one wrong letter, or of one that may be wrong in a longer word, too."""
+_SHORTEST = 5
 _WORDS = frozenset(
     [
         *("rewind", "remand", "remainder", "reminded", "remaining", "cancer", "chancel", "scheduler"),
@@ -36,18 +38,24 @@ _WORDS = frozenset(
     ]
 )
 """Words that differ in one letter from a known one, and mean something else."""
-_WORD = re.compile(r"(?<![\w@.’'/-])(?:2\w+|[^\W\d_]{5,})(?![\w@/-]|\.\w)")
+_WORD = re.compile(r"(?<![\w@.’'/-])(?:2\w+|[^\W\d_]{3,})(?![\w@/-]|\.\w)")
 _QUOTED = re.compile(r"[\"“«„][^\"“”«»„]*[\"”»“]")
 
 
-def respell(text: str, names: Collection[str] = ()) -> str:
-    """The text with these words spelt right; not in quotes, and no word of `names`."""
+def respell(text: str, names: Collection[str] = (), knows: Knows | None = None) -> str:
+    """The text with these words spelt right; not in quotes, and no word of `names`.
+
+    `knows` says which words the user's items or tools have; without it, only days and orders are mended.
+    """
     quotes = [match.span() for match in _QUOTED.finditer(text)]
     own: set[str] | None = None
     parts: list[str] = []
     end = 0
     for match in _WORD.finditer(text):
-        word = _meant(match.group(), is_first=not text[: match.start()].strip())
+        is_first = not text[: match.start()].strip()
+        word = _meant(match.group(), is_first=is_first)
+        if word is None and knows and (is_first or match.group().islower()):
+            word = _respelt(match.group(), knows)
         if word is None or any(first <= match.start() < last for first, last in quotes):
             continue
         if own is None:
@@ -59,11 +67,19 @@ def respell(text: str, names: Collection[str] = ()) -> str:
     return "".join([*parts, text[end:]])
 
 
+def _respelt(word: str, knows: Knows) -> str | None:
+    """A word that nobody knows as it is meant."""
+    if not word[1:].islower():
+        return None
+    meant = meant_word(word.lower(), knows)
+    return meant.capitalize() if meant and word[0].isupper() else meant
+
+
 @lru_cache(maxsize=4096)
 def _meant(word: str, *, is_first: bool) -> str | None:
     """The word that is meant, if this one is misspelt."""
     low = word.casefold()
-    if low in _KNOWN or low in _WORDS:
+    if len(low) < _SHORTEST or low in _KNOWN or low in _WORDS:
         return None
     meant = _OFTEN.get(low)
     # a capital within a sentence begins a name; a letter more at the end makes another form: "on Mondays"

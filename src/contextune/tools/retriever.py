@@ -227,6 +227,10 @@ class ToolRetriever:
             unknown_words(text, index, visible if filter else None) if self._learned else (),
         )
 
+    def knows_word(self, word: str) -> bool:
+        """Whether a tool has a word; not asked of a catalogue that is not in memory."""
+        return isinstance(self.index, ToolIndex) and self.index.fields["all"].document_frequency(word) > 0
+
     def _scope(
         self, query: ToolQuery, tool_filter: ToolFilter | None, k: int
     ) -> tuple[ToolIndex, ToolQuery, NDArray[np.bool_]]:
