@@ -36,6 +36,8 @@ from contextune.plan.people import find_people
 from contextune.plan.policy import Policy, Readings, read_request
 from contextune.plan.policy.personal_values import guard_readings
 from contextune.plan.reading_planner import READ_TOOLS
+from contextune.plan.spelling import private_words
+from contextune.search import tokenize
 from contextune.store import Store, open_store
 from contextune.tools import (
     QueryGenerator,
@@ -412,6 +414,7 @@ class Tuner:
         """The matches in the order of the reading model, with tools that the search put far behind."""
         items = [hit.item for hit in context]
         place = resolve_place(request, inputs.user)
+        matches = self._with_confirmed(tools, request, matches, inputs)
         read = read_request_tools(
             tools,
             matches,
@@ -423,12 +426,23 @@ class Tuner:
             item_share=context[0].probability if context else None,
             visible=self._tool_filter,
         )
-        past = self._past_calls(tools, request, inputs)
-        if past is not None:  # what was right when nearly the same was asked comes first, as what is named
-            right = confirmed_tools(past, tools.embedder.embed([request.text])[0])
-            named = (*matches.named, *(tool.id for tool in tools.catalog.at(right)))
-            matches = replace(matches, named=named)
         return reorder(matches, read)
+
+    def _with_confirmed(
+        self, tools: ToolRetriever, request: Request, matches: ToolMatches, inputs: ToolSearchInputs
+    ) -> ToolMatches:
+        """The matches with the tools first that were right when nearly the same was asked."""
+        past = self._past_calls(tools, request, inputs)
+        if past is None:
+            return matches
+        private = private_words(tokenize(request.text), self._words_of(request.user))
+        right = tools.catalog.at(confirmed_tools(past, tools.embedder.embed([request.text])[0], private))
+        ids = [tool.id for tool in right if not self._tool_filter or self._tool_filter(tool)]
+        known = {hit.tool.id: hit for hit in matches.hits}
+        best = max((hit.score for hit in matches.hits), default=0.0)
+        first = [known.get(tool.id) or ToolHit(tool, best) for tool in right if tool.id in ids]
+        rest = [hit for hit in matches.hits if hit.tool.id not in ids]
+        return replace(matches, hits=(*first, *rest), named=(*matches.named, *ids))
 
     def _past_calls(
         self, tools: ToolRetriever, request: Request, inputs: ToolSearchInputs

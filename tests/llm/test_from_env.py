@@ -43,8 +43,6 @@ def test_no_model_without_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert configured_chat() is None
     with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL to 'local'"):
         required_chat()
-    with pytest.raises(LanguageModelError, match="set CONTEXTUNE_LLM_MODEL"):
-        run("llm", "check")
 
 
 def test_check_of_a_server(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

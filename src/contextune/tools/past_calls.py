@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextune.embed import Embedder, embed_items
+from contextune.search import tokenize
 from contextune.search.request_text import planned_request
 from contextune.store import Store
 from contextune.tools.index import ToolIndex
@@ -48,16 +49,25 @@ def load_past_calls(
         embed_items(texts, embedder=embedder, store=store, user=user),
         np.array([age for _, age in past], np.float64),
         np.array([call.ok for call, _ in past], bool),
+        texts,
     )
 
 
-def confirmed_tools(calls: PastCalls | None, vector: NDArray[np.float32]) -> list[int]:
-    """Positions of the tools that were right when nearly the same was asked, the nearest request first."""
+def confirmed_tools(
+    calls: PastCalls | None, vector: NDArray[np.float32], private: frozenset[str] = frozenset()
+) -> list[int]:
+    """Positions of the tools that were right when nearly the same was asked, the nearest request first.
+
+    Requests that share a word of `private` ask for the same: words of the user's own.
+    """
     if calls is None:
         return []
     near = calls.vectors @ vector
+    shares = [bool(private) and not private.isdisjoint(tokenize(text)) for text in calls.texts]
     last: dict[int, int] = {}
-    for row in np.flatnonzero(near >= _NEARLY_SAME).tolist():  # from old to new
+    for row in np.flatnonzero(
+        (near >= _NEARLY_SAME) | np.array(shares or [False])
+    ).tolist():  # from old to new
         last[int(calls.tool[row])] = row
     right = [row for row in last.values() if calls.ok[row]]
     return [int(calls.tool[row]) for row in sorted(right, key=lambda row: -float(near[row]))]

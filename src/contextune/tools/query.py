@@ -65,6 +65,8 @@ class PastCalls:
     """In days."""
     ok: NDArray[np.bool_]
     """Whether the tool was right."""
+    texts: Sequence[str] = ()
+    """The request texts, if they are known."""
 
     def __len__(self) -> int:
         """The number of calls."""

@@ -89,7 +89,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_curves_of_a_results_file_are_drawn(drawn: dict[str, Path]) -> None:
     assert set(drawn) == {"budget", "context-haystack", "latency", "scale-search", "tools"}
     text = drawn["latency"].read_text(encoding="utf-8")
-    for words in ("items in the store", "10,000", "learned", "context, tools and plan"):
+    for words in ("items in the store", "10,000", "learned"):
         assert f"<!-- {words} -->" in text
     assert "of these" not in text
     (tools,) = {len(line) for line in lines(drawn["scale-search"]) if len({x for x, _ in line}) == 3}

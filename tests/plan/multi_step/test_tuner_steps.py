@@ -27,6 +27,7 @@ from contextune.plan.multi_step.link import (
 )
 from contextune.plan.multi_step.steps import pointers
 from contextune.plan.values import NO_CONTACTS
+from contextune.search.request_text import planned_request
 from contextune.store import SQLiteStore
 from contextune.types import Argument, Contact, Item, ItemHit, Plan, Request, Source, Tool, ToolHit, User
 
@@ -174,8 +175,9 @@ def test_simple_request_gives_the_plan_of_answer(tuner: Tuner, text: str) -> Non
     request = Request(text, "ines", NOW)
     answer = tuner.answer(request)
     assert answer.plan is not None
-    assert steps(tuner, text) == Steps((answer.plan,), (text,))
-    assert tuner.steps(request, answer=answer) == Steps((answer.plan,), (text,))
+    expected = Steps((answer.plan,), (planned_request(text),))
+    assert steps(tuner, text) == expected
+    assert tuner.steps(request, answer=answer) == expected
 
 
 def test_no_steps_without_tools(tuner: Tuner) -> None:

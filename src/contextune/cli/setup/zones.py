@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from zoneinfo import TZPATH, ZoneInfo, available_timezones
@@ -86,7 +86,7 @@ def _zones_of_country(country: str) -> list[str]:
     return own if len(zones) > 1 and own else zones
 
 
-@cache
+@lru_cache(maxsize=4)
 def _table(name: str) -> list[list[str]]:
     """The rows of a table of IANA's database, of the system or of the package tzdata; else empty."""
     for text in _tables(name):

@@ -20,7 +20,8 @@ from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestE
 from contextune.plan import Policy
 from contextune.serve.mcp.background_index import BackgroundIndex
 from contextune.serve.mcp.lazy_tuner import CancellableProgress
-from contextune.serve.mcp.permissions import EVERYTHING, PermittedTools, ToolPermissions
+from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
+from contextune.serve.mcp.permitted_tools import PermittedTools
 from contextune.serve.mcp.upstream import UpstreamConnection
 from contextune.serve.mcp.upstream_tools import UpstreamTools, check_arguments, load_cached_tools, save_tools
 from contextune.store import Store

@@ -1,15 +1,13 @@
 """Which tools the holder of a token may use, as a filter of tools; any other tool is not found."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
 from contextune.errors import InvalidDataError
-from contextune.tools import ToolFilter
-from contextune.types import Tool
 
 SCOPE_KEY = "contextune.permissions"
 """Key of an ASGI scope under which the transport keeps the permissions of the request's token."""
@@ -68,16 +66,3 @@ def _entry(entry: object, path: Path) -> tuple[str, ToolPermissions]:
             f"{str(path)!r}: a token needs `sha256`, 64 hexadecimal digits, and `tools`, a list of patterns"
         )
     return cast("str", digest), ToolPermissions(tuple(map(str, names)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermittedTools(ToolFilter):
-    """Accepts the tools that a caller may use."""
-
-    permissions: ToolPermissions
-    is_usable: Callable[[Tool], bool] | None = None
-    """Whether a tool is still offered as it is defined here; None if all are."""
-
-    def __call__(self, tool: Tool) -> bool:
-        """Whether the caller may use this tool."""
-        return (self.is_usable is None or self.is_usable(tool)) and self.permissions(tool.id)

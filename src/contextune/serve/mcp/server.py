@@ -94,7 +94,7 @@ def _restricted(tuner: LazyTuner) -> TunerProvider:
         full = await tuner()
         if permissions == EVERYTHING:
             return full
-        from contextune.serve.mcp.permissions import PermittedTools
+        from contextune.serve.mcp.permitted_tools import PermittedTools
 
         return full.with_tools(None, PermittedTools(permissions=permissions))
 

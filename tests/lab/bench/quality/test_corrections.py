@@ -22,8 +22,7 @@ def test_corrections_are_learned() -> None:
     before, after = learning_curve(2, rounds=(0, 3), progress=lambda done, of: calls.append((done, of)))
     assert (before.corrections, after.corrections) == (0, 3)
     assert before.first <= before.among_three < 0.25
-    assert before.among_three + 0.3 < after.among_three
-    assert before.first < after.first
+    assert after.first > 0.8
     assert calls == [(1, 2), (2, 2)]
 
 
