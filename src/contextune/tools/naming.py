@@ -8,7 +8,7 @@ So every name counts as a feature of the ranker, but only an unmistakable one pu
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from contextune.search import identifier_words, tokenize
 from contextune.tools.index import ToolIndex
@@ -77,17 +77,11 @@ class _Mentions:
         """Whether the name is the whole request, in backticks, joined, or has punctuation."""
         name, tool = index.name_words[position], index.catalog[position]
         if name == self._all and not self._joined:
-            return True
+            return _is_spelt_so(index, position, {self._folded.strip()})
         if self._is_verbatim(tool.name) or (tool.app and self._is_verbatim(tool.id)):
             return True
         spellings = self._code.get(name, set()) | self._joined.get(name, set())
-        if not spellings:
-            return False
-        # `get_time` does not mean `getTime` if there is a tool of either name
-        exact = [
-            other for other in index.names[index.name(position)] if _folded_name(index, other) in spellings
-        ]
-        return not exact or position in exact
+        return bool(spellings) and _is_spelt_so(index, position, spellings)
 
     def beside_server(self, index: ToolIndex, position: int) -> bool:
         """Whether the name and its server's name are next to each other, in either order."""
@@ -145,6 +139,14 @@ def _are_near(first_start: int, first_end: int, second_start: int, second_end: i
     """Whether two ranges do not overlap and have few words between them."""
     gap = max(second_start - first_end, first_start - second_end)
     return 0 <= gap <= _MAX_WORDS_BETWEEN
+
+
+def _is_spelt_so(index: ToolIndex, position: int, spellings: Collection[str]) -> bool:
+    """Whether no tool of the same words has one of these spellings, or this one has."""
+    exact = [other for other in index.names[index.name(position)] if _folded_name(index, other) in spellings]
+    return (
+        not exact or position in exact
+    )  # `get_time` does not mean `getTime` if there is a tool of either name
 
 
 def _folded_name(index: ToolIndex, position: int) -> str:
