@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.program import run
 
 from contextune._internal.assets import asset
 from contextune.cli.ask import ask
@@ -75,3 +76,10 @@ def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "\n1. " in printed
     assert "\n2. " in printed
     assert "forward_email(" in printed.partition("\n2. ")[2]
+
+
+def test_a_greeting_gets_one_line_and_no_items() -> None:
+    done = run("ask", "hello")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Hello.")
+    assert len(done.stdout.splitlines()) == 1

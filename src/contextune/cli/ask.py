@@ -106,7 +106,11 @@ def ask(
     ask or refuse), then the items. A request with several parts is planned in steps. Nothing is executed.
     """
     from contextune.answers import answer_json, extract_answer
+    from contextune.cli.chat.short_replies import small_talk
 
+    if not json and (talk := small_talk(text)):
+        output.print_line(talk)
+        return
     with open_tuner(
         store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker, planner_name=planner
     ) as tuner:

@@ -1,5 +1,6 @@
 """Read the arguments of calls: the reading model chooses among the candidate values of each."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -27,6 +28,9 @@ from contextune.types import Argument, Missing, Plan, Source, Tool
 
 _LIST_SHARE = 0.35
 """A value joins a list if it is this probable, relative to the likeliest."""
+_JOINS_AFTER = re.compile(r"[\s,]+(?:at|on|by|for|in|from|until|till)\Z", re.IGNORECASE)
+_JOINS_BEFORE = re.compile(r"\A[\s,]*(?:to|that|about)\s+", re.IGNORECASE)
+"""What joins a text and a time."""
 _ONCE = ("said", "person", "title", "field")
 """Groups of which one value fills one argument of a call."""
 
@@ -187,7 +191,37 @@ def fill_call(read: ReadArguments, scene: ValueScene, ranker: Ranker) -> ReadCal
         filled[number] = chosen
         if chosen.group in _ONCE:
             used.add((chosen.group, str(chosen.value)))
-    return ReadCall(read.tool, read.reading.fit, [filled[number] for number in range(len(read.leaves))])
+    leaves = [filled[number] for number in range(len(read.leaves))]
+    return ReadCall(read.tool, read.reading.fit, _without_given_times(leaves, scene.inputs))
+
+
+def _without_given_times(leaves: Sequence[FilledLeaf], inputs: PlanningInput) -> list[FilledLeaf]:
+    """The arguments, where no text begins or ends with a time that another argument has.
+
+    "Remind me to buy milk tomorrow at 6" is about buying milk; the time goes where times go.
+    """
+    given = {source.words for leaf in leaves if leaf.group == "time" for source in leaf.sources}
+    request = inputs.request.text
+    phrases = [phrase.text for phrase in inputs.time_phrases if any(phrase.text in words for words in given)]
+    places = [(start, start + len(words)) for words in phrases if (start := request.find(words)) >= 0]
+    return [_without_edges(leaf, request, places) if leaf.group == "said" else leaf for leaf in leaves]
+
+
+def _without_edges(leaf: FilledLeaf, request: str, places: Sequence[tuple[int, int]]) -> FilledLeaf:
+    """A text without the parts of a request at its edges that `places` says."""
+    start = request.find(leaf.value) if isinstance(leaf.value, str) else -1
+    if start < 0:
+        return leaf
+    first, last = start, start + len(leaf.value)
+    for begin, end in places:
+        if first < begin < last <= end:
+            last = begin
+        elif begin <= first < end < last:
+            first = end
+    if (first, last) == (start, start + len(leaf.value)):
+        return leaf
+    text = _JOINS_BEFORE.sub("", _JOINS_AFTER.sub("", request[first:last])).strip(" ,;:")
+    return replace(leaf, value=text, sources=(Source("said", words=text),)) if text else leaf
 
 
 def _choose(
