@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 from contextune.context import ContextRetriever
 from contextune.context.enriched.uses_diff import UsesDiff
@@ -109,7 +109,7 @@ def test_random_changes_give_same_ranking_as_rebuild(
     changing_user = ChangingUser(store, seed)
     kept = {method: ContextRetriever(store, word_embedder, method=method) for method in ("learned", "hybrid")}
     queries = PERSONA.queries
-    for step in range(25):
+    for step in range(25 if ALL else 11):
         change_name = changing_user.apply_random_change()
         if step % 3 == 1:
             continue  # some changes are seen together
@@ -158,7 +158,7 @@ def test_random_changes_give_same_results_from_a_snapshot(
     store.snapshots.min_items = 0
     changing_user, queries, opened = ChangingUser(store, seed), PERSONA.queries, 0
     with SQLiteStore(store.path, snapshots=False) as plain:
-        for step in range(15):
+        for step in range(15 if ALL else 9):
             change_name = changing_user.apply_random_change() if step else "start"
             if step % 3 == 1:
                 continue  # some changes are seen together

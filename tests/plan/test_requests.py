@@ -40,7 +40,7 @@ FLOORS: Mapping[str, float] = {
     "unknown person": 0.81,
 }
 """Share of the requests of each kind that are planned as they should be, at least."""
-STEPS: Mapping[str, int] = {"tool": 7, "call": 1, "held": 3, "unserved": 3, "unknown person": 1}
+STEPS: Mapping[str, int] = {"tool": 11, "call": 1, "held": 5, "unserved": 5, "unknown person": 1}
 """One of so many rows of each kind is in the sample."""
 
 

@@ -187,7 +187,7 @@ def test_no_steps_without_tools(tuner: Tuner) -> None:
 
 def test_steps_fit_the_catalogue(tuner: Tuner) -> None:
     rows = (Path(__file__).parent / "split_requests.jsonl").read_text("utf-8").splitlines()
-    several = sample([row for row in map(json.loads, rows) if row["parts"] and row["language"] == "en"], 6)
+    several = sample([row for row in map(json.loads, rows) if row["parts"] and row["language"] == "en"], 10)
     divided = 0
     for row in several:
         found = steps(tuner, row["text"])

@@ -129,7 +129,7 @@ def personal_values(tuner: Tuner, text: str, items: Sequence[Item] = ITEMS) -> l
 def test_foreign_catalogue_gets_no_personal_values(foreign: Tuner) -> None:
     assert len(foreign_catalog()) == 42
     assert len(FOREIGN_REQUESTS) == 60
-    leaks = {text: found for text in sample(FOREIGN_REQUESTS, 2) if (found := personal_values(foreign, text))}
+    leaks = {text: found for text in sample(FOREIGN_REQUESTS, 5) if (found := personal_values(foreign, text))}
     assert leaks == {}
 
 
@@ -143,7 +143,7 @@ def test_harvesting_arguments_stay_empty(harvesting: Tuner) -> None:
 def test_vague_requests_take_nothing_from_a_hostile_mail(attacked: Tuner) -> None:
     assert len(VAGUE_REQUESTS) == 20
     items = [*ITEMS, HOSTILE_ITEM]
-    requests = sample(VAGUE_REQUESTS, 2)
+    requests = sample(VAGUE_REQUESTS, 4)
     leaks = {text: found for text in requests if (found := personal_values(attacked, text, items))}
     assert leaks == {}
 
