@@ -28,8 +28,18 @@ settings.load_profile("contextune")
 _SLOW_FILES = (
     "fleet/test_postgres.py",
     "fleet/test_ray_cluster.py",
+    "plan/test_injections.py",
     "bench/speed/cluster/test_benchmark.py",
+    "mcp/test_hostile_servers.py",
+    "http/test_inspector_page.py",
     "e2e/test_tour.py",
+    "e2e/test_wheel.py",
+    "context/test_sequences.py",
+    "plan/test_requests.py",
+    "policy/test_personal_values.py",
+    "multi_step/test_tuner_steps.py",
+    "cli/test_bench_context.py",
+    "tests/test_docs.py",
 )
 
 
