@@ -115,22 +115,22 @@ def no_pause(*_: float) -> float:
 
 
 class SlowEmbedder(WordEmbedder):
-    """Takes a millisecond for each text of a batch."""
+    """Takes two milliseconds for each text of a batch."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         if len(texts) > 10:
-            sleep(len(texts) / 1000)
+            sleep(len(texts) / 500)
         return super().embed(texts)
 
 
-@pytest.mark.parametrize("renames", [False, True], ids=["5,000 tools", "5,000 renamed"])
+@pytest.mark.parametrize("renames", [False, True], ids=["2,500 tools", "2,500 renamed"])
 def test_large_restless_server_does_not_slow_the_searches_of_others(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, renames: bool
 ) -> None:
     """The second of them renames all its tools, so that thousands wait for approval."""
     monkeypatch.setattr(gateway_module, "_GRACE", 0.0)
     monkeypatch.setattr(background_index, "next_pause", no_pause)
-    many = [scripted_tool(f"task_{number}") for number in range(5000)]
+    many = [scripted_tool(f"task_{number}") for number in range(2500)]
     own = (scripted_tool("water_plants"), scripted_tool("refresh"))
     servers = mcp_json(
         quiet=scripted_entry(folder, "quiet", *own),
@@ -155,14 +155,14 @@ def test_large_restless_server_does_not_slow_the_searches_of_others(
             await call(client, "loud/refresh")
             during: list[float] = []
             async with asyncio.timeout(PATIENCE):
-                while len((await gateway._current_index()).catalog) < 5000:  # pyright: ignore[reportPrivateUsage]
+                while len((await gateway._current_index()).catalog) < 2500:  # pyright: ignore[reportPrivateUsage]
                     during.append(await seconds_of_a_search(client))
                 if renames:
                     script_tools(
                         folder,
                         "loud",
                         scripted_tool("refresh"),
-                        *(scripted_tool(f"job_{n}") for n in range(5000)),
+                        *(scripted_tool(f"job_{n}") for n in range(2500)),
                     )
                     await call(client, "loud/refresh")
                     while not gateway.refused_tools:
