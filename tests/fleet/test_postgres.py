@@ -50,9 +50,9 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
-def _run(*arguments: object) -> str:
+def _run(*arguments: object, status: int = 0) -> str:
     done = CliRunner().invoke(app, [*map(str, arguments)])
-    assert done.exit_code == 0, (done.output, done.exception)
+    assert done.exit_code == status, (done.output, done.exception)
     return done.output
 
 
@@ -81,17 +81,23 @@ def test_import_and_embed_write_what_one_process_writes(
 
 def test_answers_are_those_of_one_process(databases: Databases, address: str, tmp_path: Path) -> None:
     rows = [
-        {"user": f"user {number}", "text": f"open the note on {topic}", "time": NOW.isoformat()}
+        {"user": f"user {number}", "text": f"open the note on {topic}", "time": NOW.isoformat(), "id": topic}
         for number in range(4)
         for topic in ("bread", "piano", "tax")
     ]
+    rows.append({"user": "nobody", "text": "hello", "time": NOW.isoformat(), "id": "unknown"})
     requests = tmp_path / "requests.jsonl"
     requests.write_text("".join(json.dumps(row) + "\n" for row in rows))
     files = [tmp_path / "alone.jsonl", tmp_path / "together.jsonl"]
     for url, file, options in zip(databases, files, _ways(address), strict=True):
-        assert "12 answers" in _run("answer", requests, "--out", file, "--store", url, "-k", 3, *options)
+        arguments = ("answer", requests, "--out", file, "--store", url, "-k", 3, *options)
+        assert "12 answers" in _run(*arguments, status=1)
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert all(json.loads(line)["context"] for line in files[0].read_text().splitlines())
+    *answers, refused = map(json.loads, files[1].read_text().splitlines())
+    assert all(answer["context"] for answer in answers)
+    assert [answer["line"] for answer in (*answers, refused)] == list(range(1, 14))
+    assert answers[0]["id"] == "bread"
+    assert "nobody" in refused["error"]
 
 
 def test_ranker_and_its_scores_are_those_of_one_process(
@@ -99,7 +105,7 @@ def test_ranker_and_its_scores_are_those_of_one_process(
 ) -> None:
     folders = [tmp_path / "alone", tmp_path / "together"]
     outputs: list[str] = []
-    for url, folder, options in zip(databases, folders, _ways(address, workers=1), strict=True):
+    for url, folder, options in zip(databases, folders, _ways(address), strict=True):
         _run("train", "--store", url, "--models", folder, *options)
         outputs.append(_run("evaluate", "--store", url, *options))
     assert "8 requests of 4 users" in outputs[0]
@@ -108,6 +114,6 @@ def test_ranker_and_its_scores_are_those_of_one_process(
     assert files == together
 
 
-def _ways(address: str, workers: int = 2) -> tuple[list[str], list[str]]:
+def _ways(address: str) -> tuple[list[str], list[str]]:
     """The options to work in one process, and on the cluster: a worker takes seconds to start."""
-    return ["--workers", "0"], ["--workers", str(workers), "--address", address]
+    return ["--workers", "0"], ["--workers", "1", "--address", address]

@@ -1,17 +1,15 @@
 """Batch work on a Ray cluster of several nodes gives what one process gives, also when a node is killed."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fleet.people import NOW, SlowWork, write_people
+from tests.fleet.people import SlowWork, write_people
 from tests.fleet.ray_nodes import add_node, free_ports
 
 from contextune.fleet import Checkpoint, Execute, Part, PartResult, Work, run_locally, run_parts
-from contextune.fleet.answer import AnswerRequests, request_parts
 from contextune.fleet.embed import EmbedUsers, user_parts
 from contextune.fleet.opening import WorkerSettings
 from contextune.store import SQLiteStore
@@ -88,25 +86,3 @@ def test_killed_node_loses_and_doubles_nothing(nodes: Nodes, tmp_path: Path) -> 
     assert together == alone
     assert sorted(result.key for result in results) == sorted(part.key for part in parts)
     assert _digests(stores[1]) == _digests(stores[0])
-
-
-def test_answers_are_those_of_one_process(nodes: Nodes, tmp_path: Path) -> None:
-    users = write_people(tmp_path / "store.db", 3)
-    lines = [
-        {"user": user, "text": f"open the note on {topic}", "id": topic}
-        for user in users
-        for topic in ("bread", "piano", "tax")
-    ]
-    requests = tmp_path / "requests.jsonl"
-    requests.write_text(
-        "".join(json.dumps(line) + "\n" for line in [*lines, {"user": "nobody", "text": "hello"}])
-    )
-    work = AnswerRequests(WorkerSettings(str(tmp_path / "store.db")), NOW, k=3)
-    parts = list(request_parts(requests))
-    alone, together = (_results(work, parts, execute) for execute in (run_locally, nodes.execute))
-    assert together == alone
-    answers = [json.loads(line) for line in b"".join(together).splitlines()]
-    assert [answer["line"] for answer in answers] == list(range(1, 11))
-    assert answers[0]["id"] == "bread"
-    assert answers[0]["context"]
-    assert "nobody" in answers[-1]["error"]
