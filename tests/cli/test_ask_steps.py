@@ -78,8 +78,11 @@ def test_ask_prints_each_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "forward_email(" in printed.partition("\n2. ")[2]
 
 
-def test_a_greeting_gets_one_line_and_no_items() -> None:
-    done = run("ask", "hello")
+def test_a_greeting_gets_one_line_and_no_items(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    with SQLiteStore(store) as opened:
+        load_persona(opened, read_persona(asset("personas/b05.json")))
+    done = run("ask", "hello", "--store", store)
     assert done.returncode == 0
     assert done.stdout.startswith("Hello.")
     assert len(done.stdout.splitlines()) == 1

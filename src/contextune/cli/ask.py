@@ -108,14 +108,14 @@ def ask(
     from contextune.answers import answer_json, extract_answer
     from contextune.cli.chat.short_replies import small_talk
 
-    if not json and (talk := small_talk(text)):
-        output.print_line(talk)
-        return
     with open_tuner(
         store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker, planner_name=planner
     ) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         request = parse_request(text, owner.id, time, place)
+        if not json and (talk := small_talk(text)):
+            output.print_line(talk)
+            return
         answer = tuner.answer(request, k)
         steps = tuner.steps(request, k, answer=answer)
         several = steps is not None and len(steps) > 1
