@@ -45,7 +45,7 @@ fuzz: $(VENV)/.dev
 	  seed=$$((seed + 3)); done
 
 coverage: $(VENV)/.dev
-	$(TEST) --cov=contextune --cov=contextune_lab --cov-report=term:skip-covered --cov-report=xml
+	$(TEST) --cov=contextune --cov-branch --cov-report=term:skip-covered --cov-report=xml
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

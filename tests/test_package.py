@@ -1,8 +1,11 @@
 """The public names of the package, imported on first use."""
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +31,12 @@ def test_import_loads_no_subpackage_and_no_heavy_library() -> None:
     modules = set(json.loads(output))
     assert [name for name in modules if name.startswith("contextune")] == ["contextune"]
     assert not {name.split(".")[0] for name in modules} & HEAVY
+
+
+def test_class_names_are_unique() -> None:
+    names = Counter(
+        match[1]
+        for file in Path(contextune.__file__).parent.rglob("*.py")
+        for match in re.finditer(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert [name for name, count in names.items() if count > 1] == []

@@ -19,7 +19,7 @@ _MAX_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ContextResult:
+class ContextEvaluation:
     """The items found for a request, best first."""
 
     request: WorldRequest
@@ -51,7 +51,7 @@ class PlanResult:
 class ContextFigures:
     """Recall of the needed items at each depth, with intervals over requests."""
 
-    results: tuple[ContextResult, ...]
+    results: tuple[ContextEvaluation, ...]
 
     def recall(self, k: int, kind: str | None = None) -> Interval:
         """Over all requests, or those of a kind."""
@@ -118,10 +118,10 @@ def evaluate_context(
         )
     stored = _StoredItems(tuner.store.items(user.id), user)
     needed = stored.resolve(needing)
-    results: list[ContextResult] = []
+    results: list[ContextEvaluation] = []
     for number, request in enumerate(needing, 1):
         hits = tuner.context(user_request(request, user), max(DEPTHS))
-        results.append(ContextResult(request, tuple(hit.item.id for hit in hits), needed[request.id]))
+        results.append(ContextEvaluation(request, tuple(hit.item.id for hit in hits), needed[request.id]))
         if progress:
             progress(number, len(needing))
     return ContextFigures(tuple(results))

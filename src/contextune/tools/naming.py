@@ -71,7 +71,7 @@ class _Mentions:
             name = identifier.rpartition("__")[2]  # clients of MCP servers write server__name
             if _JOINED.search(identifier):
                 self._joined.setdefault(tuple(identifier_words(name)), set()).add(name.casefold())
-        self._rows = (_Row(tokenize(text)), _Row(self._all))
+        self._rows = (_RequestWords(tokenize(text)), _RequestWords(self._all))
 
     def as_identifier(self, index: ToolIndex, position: int) -> bool:
         """Whether the name is the whole request, in backticks, joined, or has punctuation."""
@@ -119,7 +119,7 @@ def _is_rare(index: ToolIndex, position: int) -> bool:
     return rarity >= _MIN_RARITY
 
 
-class _Row:
+class _RequestWords:
     """The words of a request, and where each of them stands."""
 
     def __init__(self, words: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ _OPTIONAL = ("attributedBody", "associated_message_type", "item_type", "thread_o
 """Columns that older versions lack."""
 
 
-class _Row(NamedTuple):
+class _MessageRow(NamedTuple):
     number: int
     guid: str | None
     text: str | None
@@ -54,7 +54,7 @@ class IMessageReader:
         """The messages of all conversations."""
         log = MessageLog("iMessage", context)
 
-        def where(row: _Row) -> str:
+        def where(row: _MessageRow) -> str:
             return f"{file.where}, message {row.number}"
 
         try:
@@ -68,7 +68,7 @@ class IMessageReader:
                     " FROM message_attachment_join JOIN attachment ON ROWID = attachment_id",
                 )
                 yield from read_each(
-                    map(_Row._make, database.execute(_query(database))),
+                    map(_MessageRow._make, database.execute(_query(database))),
                     lambda row: _records(row, people, files, log, where(row)),
                     where,
                 )
@@ -77,7 +77,7 @@ class IMessageReader:
 
 
 def _records(
-    row: _Row,
+    row: _MessageRow,
     people: Mapping[int, Sequence[str]],
     files: Mapping[int, Sequence[str]],
     log: MessageLog,

@@ -181,7 +181,7 @@ def _safari(row: _Row) -> _Visit:
 
 
 @dataclass(frozen=True)
-class _Schema:
+class _HistorySchema:
     """The tables of one browser, and the columns in the order of `_Row`."""
 
     visits: str
@@ -222,17 +222,17 @@ class _Schema:
 
 
 _SCHEMAS = (
-    _Schema(
+    _HistorySchema(
         *("visits", "urls", "url", ("visit_time", "url")),
         (("from_visit", "0"), ("transition", str(_CHAIN_END)), ("title", "''"), ("hidden", "0")),
         _chrome,
     ),
-    _Schema(
+    _HistorySchema(
         *("moz_historyvisits", "moz_places", "place_id", ("visit_date", "url")),
         (("from_visit", "0"), ("visit_type", "0"), ("title", "''"), ("hidden", "0")),
         _firefox,
     ),
-    _Schema(
+    _HistorySchema(
         *("history_visits", "history_items", "history_item", ("visit_time", "url")),
         (("from_visit", "0"), ("redirect_destination", "NULL"), ("title", "''"), ("load_successful", "1")),
         _safari,

@@ -81,8 +81,8 @@ class PlanInput(RequestInput):
 class FeedbackInput(RequestInput):
     """Input of `feedback`; text, time and place must be those of the original request."""
 
-    used: list[str] = Field(default_factory=list[str], description="Ids of items it did hang on.")
-    rejected: list[str] = Field(default_factory=list[str], description="Ids of items it did not.")
+    used: list[str] = Field(default_factory=list[str], description="Ids of items that the request needed.")
+    rejected: list[str] = Field(default_factory=list[str], description="Ids of items that it did not need.")
     tool: str = Field(default="", description="The tool that was called.")
     ok: bool = Field(default=True, description="Whether that was the right tool, and it worked.")
 

@@ -60,8 +60,9 @@ def user_tools(
     find_context = McpTool(
         "find_context",
         "Find context",
-        "Finds what the user's words hang on among their own mail, calendar, notes, reminders, searches,"
-        " music, calls and contacts. Ask it first whenever they leave out who, what, when or where." + _DATA,
+        "Finds the few items of the user's own mail, calendar, notes, reminders, searches, music, calls and"
+        " contacts that a request needs. Call it first when the request leaves out who, what, when or where."
+        + _DATA,
         ContextInput,
         handlers.context,
         ContextResult,
@@ -88,8 +89,8 @@ def user_tools(
     feedback = McpTool(
         "feedback",
         "Tell what was right",
-        "Keeps, on this machine, which items a request did hang on and whether a tool was right, so that"
-        " the next answer is better. Call it once the user is served.",
+        "Records on this machine which items a request needed and whether a tool was right, to improve later"
+        " answers. Call it once the request is served.",
         FeedbackInput,
         handlers.feedback,
         FeedbackSaved,

@@ -68,7 +68,7 @@ PROFILE_FEATURES: tuple[str, ...] = (
 
 def tool_profile(tool: Tool) -> ToolProfile:
     """The profile of a tool."""
-    return _profile(tool.name, tool.description, _Schema(tool.parameters), tool)
+    return _profile(tool.name, tool.description, _ParametersKey(tool.parameters), tool)
 
 
 def profile_row(tool: Tool) -> list[float]:
@@ -87,7 +87,7 @@ def profile_row(tool: Tool) -> list[float]:
     ]
 
 
-class _Schema:
+class _ParametersKey:
     """A cache key by object identity, as schemas are not hashable; it keeps the schema alive."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
@@ -97,11 +97,11 @@ class _Schema:
         return id(self.parameters)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Schema) and other.parameters is self.parameters
+        return isinstance(other, _ParametersKey) and other.parameters is self.parameters
 
 
 @lru_cache(maxsize=4096)
-def _profile(name: str, description: str, schema: _Schema, tool: Tool) -> ToolProfile:
+def _profile(name: str, description: str, schema: _ParametersKey, tool: Tool) -> ToolProfile:
     del name, description  # parts of the key
     effects = [
         *tool_effect(tool).kinds,

@@ -101,7 +101,7 @@ class LoadRun:
         self._first = first
         self._clients = clients
         self._profile = profile
-        self._idle: dict[int, list[_Connection]] = {port: [] for port in self._ports}
+        self._idle: dict[int, list[_ClientConnection]] = {port: [] for port in self._ports}
         self._open = dict.fromkeys(self._ports, 0)
         """Requests without an answer, by port."""
         self._sent = self._received = 0
@@ -198,7 +198,7 @@ class LoadRun:
                 with self._route(client.user) as port:
                     while True:
                         reused = connection = self._reuse(port)
-                        connection = connection or await _Connection.open(port)
+                        connection = connection or await _ClientConnection.open(port)
                         try:
                             status, answer = await connection.send(method, path, client.token, body.encode())
                         except asyncio.IncompleteReadError as error:
@@ -236,7 +236,7 @@ class LoadRun:
         finally:
             self._open[port] -= 1
 
-    def _reuse(self, port: int) -> "_Connection | None":
+    def _reuse(self, port: int) -> "_ClientConnection | None":
         """A connection that the service has not closed meanwhile."""
         while self._idle[port]:
             connection = self._idle[port].pop()
@@ -245,7 +245,7 @@ class LoadRun:
         return None
 
 
-class _Connection:
+class _ClientConnection:
     """A persistent HTTP/1.1 connection; far cheaper than a full client, as it shares the cores."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -255,7 +255,7 @@ class _Connection:
         """Bytes of the last request and of its response."""
 
     @classmethod
-    async def open(cls, port: int) -> "_Connection":
+    async def open(cls, port: int) -> "_ClientConnection":
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def send(self, method: str, path: str, token: str, body: bytes) -> tuple[int, bytes]:
