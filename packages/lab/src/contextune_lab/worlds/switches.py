@@ -80,6 +80,7 @@ RULES: Mapping[str, RuleSwitch] = {
     "follow-ups": RuleSwitch(_COMPLETE, "complete_follow_up", _none),
     "antecedents": RuleSwitch(_COMPLETE, "name_antecedent", _none),
     "series": RuleSwitch("contextune.context.retriever", "first_occurrences", _all),
+    "occurrences": RuleSwitch("contextune.context.retriever", "meant_occurrence", _first),
     "named-tools": RuleSwitch("contextune.tools.retriever", "find_telling_names", _nothing),
     "lures": RuleSwitch("contextune.plan.planning_input", "is_lure", _false),
     "namesakes": RuleSwitch("contextune.plan.arguments.reader", "ReadCall.namesakes", _nothing),
