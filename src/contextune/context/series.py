@@ -1,8 +1,8 @@
 """Recurring events and tasks: of several occurrences of one series, the best ranked stands for the others.
 
-Each occurrence is an item of its own, so that requests can mean one by its time. In a ranking, the others
-follow behind what else was found: a daily task would otherwise fill it. A recurring task is one item with all its
-times, and is shown at the one that a request means.
+Each occurrence of an event is an item, so that requests can mean one by its time. In a ranking, the others
+follow behind what else was found: a daily event would otherwise fill it. A recurring task is one item with
+all its times, and is shown at the one that a request means.
 """
 
 import re

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from contextune.evaluate.outcomes import SERVED, UNSERVED, Outcome
-from contextune.evaluate.stats import bootstrap
+from contextune.evaluate.stats import Interval, bootstrap
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import DEPTHS, STEPS, RequestResult
 from contextune_lab.worlds.splits import is_reported
@@ -256,13 +256,25 @@ def difference_cells(
     """The mean of `after` minus `before` over the same requests, with its interval."""
     cells: list[Cell | None] = []
     for measure in measures.values():
-        pairs = [
-            (new - old, result.world)
-            for result, other in zip(before, after, strict=True)
-            if (old := measure(result)) is not None and (new := measure(other)) is not None
-        ]
+        pairs = differences(measure, before, after)
         cells.append(_mean([value for value, _ in pairs], [world for _, world in pairs]))
     return cells
+
+
+def differences(
+    measure: Measure, before: Sequence[RequestResult], after: Sequence[RequestResult]
+) -> list[tuple[float, str]]:
+    """`after` minus `before` of each request that has the figure, with its world."""
+    return [
+        (new - old, result.world)
+        for result, other in zip(before, after, strict=True)
+        if (old := measure(result)) is not None and (new := measure(other)) is not None
+    ]
+
+
+def interval_of(values: Sequence[float], worlds: Sequence[str]) -> Interval:
+    """The mean with its bounds; whole worlds are resampled if there are enough of them to differ."""
+    return bootstrap(values, groups=worlds if len(set(worlds)) >= _MIN_WORLDS else None)
 
 
 def _by_part(
@@ -304,11 +316,10 @@ def _cells(
 
 
 def _mean(values: Sequence[float], worlds: Sequence[str], *, interval: bool = True) -> Cell | None:
-    """The mean in percent; whole worlds are resampled if there are enough of them to differ."""
+    """The mean in percent."""
     if not values:
         return None
-    groups = worlds if len(set(worlds)) >= _MIN_WORLDS else None
     if not interval or len(values) < 2:
         return Cell(100 * float(np.mean(values)))
-    bounds = bootstrap(values, groups=groups)
+    bounds = interval_of(values, worlds)
     return Cell(100 * bounds.mean, 50 * (bounds.high - bounds.low))

@@ -107,7 +107,7 @@ def worlds(
     if not runs:
         raise InvalidDataError(f"{held_out}: no rankers that leave out a world of {data}")
     if rules:
-        _measure_rules(runs, without, processes, out)
+        _measure_rules(runs, without, processes, out, held_out)
         return
     if prompts:
         _export_prompts(runs, prompts)
@@ -204,7 +204,11 @@ def _measure_written(
 
 
 def _measure_rules(
-    runs: "Sequence[WorldRun]", names: Sequence[str] | None, processes: int, out: Path | None
+    runs: "Sequence[WorldRun]",
+    names: Sequence[str] | None,
+    processes: int,
+    out: Path | None,
+    held_out: Path | None,
 ) -> None:
     """Print what changes without each rule, and the rules that never fire or lift nothing."""
     from contextune_lab.worlds.ablation import rule_effects, rules_table
@@ -213,11 +217,21 @@ def _measure_rules(
         effects = rule_effects(runs, names or None, processes=processes, progress=update)
     table = rules_table(effects)
     _print_tables([table])
-    never = [effect.name for effect in effects if not effect.fired]
-    useless = [effect.name for effect in effects if effect.fired and effect.lifts_nothing]
-    output.print_line(f"Never fired: {', '.join(never) or 'none'}.")
-    output.print_line(f"Lift nothing: {', '.join(useless) or 'none'}.")
-    record(out, *_with_seen([table], _seen([run.world for run in runs])))
+    fired = [effect for effect in effects if effect.fired]
+    lists = {
+        "Never fired": [effect.name for effect in effects if not effect.fired],
+        "Lift nothing in worlds that they were not written from": [
+            effect.name for effect in fired if effect.is_judged and effect.lifts_nothing
+        ],
+        "Not judged, as they were written from all of these worlds": [
+            effect.name for effect in fired if not effect.is_judged
+        ],
+    }
+    for title, listed in lists.items():
+        output.print_line(f"{title}: {', '.join(listed) or 'none'}.")
+    seen = _seen([run.world for run in runs], held_out, [effect.name for effect in effects])
+    output.print_line("; ".join(_seen_lines(seen)))
+    record(out, *_with_seen([table], seen))
 
 
 def _parts(
@@ -248,17 +262,27 @@ def _print_tables(tables: "Iterable[BenchTable]") -> None:
         output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
 
 
-def _seen(names: Sequence[str], held_out: Path | None = None) -> dict[str, list[str]]:
-    """The models that have seen each world; those that are replaced have not."""
+def _seen(
+    names: Sequence[str], held_out: Path | None = None, rules: Sequence[str] | None = None
+) -> dict[str, list[str]]:
+    """The models and rules that have seen each world; rankers that are replaced have not."""
     from contextune_lab.worlds.held_out import CALLS, RANKERS, TOOLS
     from contextune_lab.worlds.seen import seen_worlds
+    from contextune_lab.worlds.switches import RULES, written_from
 
-    seen, replaced = seen_worlds(), {CALLS, RANKERS, TOOLS} if held_out else set[str]()
-    return {name: [model for model in seen.get(name, ()) if model not in replaced] for name in names}
+    models, replaced = seen_worlds(), {CALLS, RANKERS, TOOLS} if held_out else set[str]()
+    chosen = RULES if rules is None else rules
+    return {
+        name: [
+            *(model for model in models.get(name, ()) if model not in replaced),
+            *(f"rule {rule}" for rule in chosen if name in written_from(rule)),
+        ]
+        for name in names
+    }
 
 
 def _seen_lines(seen: Mapping[str, Sequence[str]]) -> list[str]:
-    """Which models have seen which worlds, in words."""
+    """Which models and rules have seen which worlds, in words."""
     by_models: dict[tuple[str, ...], list[str]] = {}
     for name, models in seen.items():
         by_models.setdefault(tuple(models), []).append(name)
