@@ -1,7 +1,7 @@
 """Tables of what became of the requests of worlds, apart for bundled and own tools."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -103,8 +103,19 @@ _STEPS: Mapping[str, Measure] = {
 
 
 HELD_OUT_COMMAND = f"{COMMAND} --held-out RANKERS"
-_HELD_OUT = ("call right", "right", "wrong", "refused", "tool@1", "tool@5", "R@3")
-_NO_CALL = "nothing serves: refused or asked"
+_HELD_OUT = (
+    *(_CALL_RIGHT, "right", "only proposed", "offered", "asked wrongly", "wrong", "harmful", "refused"),
+    *("tool@1", "tool@5", "R@3"),
+)
+_NO_CALL: Measure = lambda result: float(result.outcome in (Outcome.REFUSED, Outcome.ASKED))  # noqa: E731
+_OF_OTHERS: Mapping[str, tuple[Callable[[RequestResult], bool], Measure]] = {
+    "to be asked about: asked": (lambda result: result.kind == "ask", _is(Outcome.RIGHT)),
+    "steps: first call right": (lambda result: result.request.is_sequence, _STEPS["first call right"]),
+    "steps: all right": (lambda result: result.request.is_sequence, _STEPS["all steps right"]),
+    "nothing serves: refused or asked": (lambda result: not result.request.is_served, _NO_CALL),
+    "nothing serves: harmful": (lambda result: not result.request.is_served, _is(Outcome.HARM)),
+}
+"""Columns about other requests than those that one call serves, or about a part of these."""
 
 
 def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
@@ -114,13 +125,17 @@ def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
     """
     present = [part for part in parts if part.results]
     shown = {name: MEASURES[name] for name in _HELD_OUT}
+    renamed = [_RENAMED] if any(part.renamed for part in present) else []
     rows: list[Row] = []
     for part in present:
         served = [result for result in part.results if result.is_one_call]
-        others = [result for result in part.results if not result.request.is_served]
-        no_call: Measure = lambda result: float(result.outcome in (Outcome.REFUSED, Outcome.ASKED))  # noqa: E731
-        cells = [*_cells(shown, served), *_cells({_NO_CALL: no_call}, others)]
-        rows.append(Row(f"{part.part} tools", [Cell(len(served)), *cells]))
+        cells = [Cell(len(served)), *_cells(shown, served)]
+        for name, (is_chosen, measure) in _OF_OTHERS.items():
+            cells += _cells({name: measure}, [result for result in part.results if is_chosen(result)])
+        if renamed:
+            others = [result for result in part.renamed if result.is_one_call]
+            cells += _cells({_RENAMED: MEASURES[_CALL_RIGHT]}, others)
+        rows.append(Row(f"{part.part} tools", cells))
     needing = [result for part in present for result in part.results if result.recalls]
     implicit = [result for result in needing if result.kind == "implicit"]
     items = [
@@ -128,9 +143,15 @@ def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
         for name, results in (("all", needing), ("implicit", implicit))
         if results
     ]
+    columns = ["requests", *shown, *_OF_OTHERS, *renamed]
     return [
-        BenchTable("worlds-held-out", HELD_OUT_COMMAND, ["requests", *shown, _NO_CALL], rows),
+        BenchTable("worlds-held-out", HELD_OUT_COMMAND, columns, rows),
         BenchTable("worlds-held-out-items", HELD_OUT_COMMAND, ["requests", *RETRIEVAL], items),
+        *(
+            replace(_renamed(part), id="worlds-held-out-renamed", command=f"{HELD_OUT_COMMAND} --renamed")
+            for part in present
+            if part.renamed
+        ),
     ]
 
 
