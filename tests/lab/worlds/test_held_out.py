@@ -67,7 +67,7 @@ def test_world_without_rankers_is_named(rankers: Path, bakery: World, tmp_path: 
 
 def test_front_page_counts_calls_and_items(bakery: World, tmp_path: Path) -> None:
     results = run_world(WorldRun(bakery.folder, tmp_path))
-    calls, items = held_out_tables([WorldResults(BUNDLED, results), WorldResults("own", [])])
+    calls, items, _ = held_out_tables([WorldResults(BUNDLED, results), WorldResults("own", [])])
     values = dict(calls.values()) | dict(items.values())
     served = [result for result in results if result.is_one_call]
     assert values["worlds-held-out/bundled tools/requests"] == len(served)
@@ -83,7 +83,7 @@ def test_front_page_counts_harm_proposals_steps_and_questions_apart(loaded_baker
         ask_world(loaded_bakery, AskOptions({"planner": ScriptedPlanner(SCRIPTS[name])}))
         for name in ("right", "wrong")
     )
-    (calls, _) = held_out_tables([WorldResults(BUNDLED, wrong)])
+    calls, *_ = held_out_tables([WorldResults(BUNDLED, wrong)])
     values = {name.rpartition("/")[2]: value for name, value in calls.values() if "±" not in name}
     counts = Counter(result.outcome for result in wrong if result.is_one_call)
     assert counts.total() == values["requests"] == 10
@@ -101,7 +101,10 @@ def test_front_page_counts_harm_proposals_steps_and_questions_apart(loaded_baker
     assert values["to be asked about: asked"] == values["steps: first call right"] == 0
     assert values["nothing serves: refused or asked"] == 50
     assert "call right, renamed" not in values
-    calls, _, renamed = held_out_tables([WorldResults(BUNDLED, right, wrong), WorldResults(OWN, right)])
+    parts = [WorldResults(BUNDLED, right, wrong), WorldResults(OWN, right)]
+    calls, _, renamed, *calibration = held_out_tables(parts)
+    names = [f"worlds-held-out-{part}-calibration" for part in (BUNDLED, OWN)]
+    assert [table.id for table in calibration] == names
     values = dict(calls.values()) | dict(renamed.values())
     assert values["worlds-held-out/bundled tools/to be asked about: asked"] == 100
     assert values["worlds-held-out/bundled tools/steps: first call right"] == 100

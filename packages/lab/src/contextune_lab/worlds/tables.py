@@ -18,7 +18,7 @@ COMMAND = "contextune bench worlds --data FOLDER"
 KINDS = ("order", "question", "list", "implicit", "followup", "ask", STEPS)
 _MIN_WORLDS = 4
 """With fewer worlds, an interval over worlds would be too narrow; requests are resampled instead."""
-_CALL_RIGHT, _RENAMED = "call right", "call right, renamed"
+_CALL_RIGHT, _RENAMED, _RIGHT = "call right", "call right, renamed", "right"
 _TITLES = {
     Outcome.RIGHT: "right",
     Outcome.PROPOSED: "only proposed",
@@ -87,7 +87,39 @@ def world_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
         _by_part("worlds-unserved", _UNSERVED, present, lambda result: not result.request.is_served)
     )
     tables.append(_by_part("worlds-steps", _STEPS, present, lambda result: result.request.is_sequence))
-    return tables
+    return [*tables, *map(calibration_table, present)]
+
+
+def calibration_table(part: WorldResults) -> BenchTable:
+    """By tenths of the probability of the call that is shown: what it says, and the share that is right.
+
+    Requests that nothing serves count, since a call that is shown for them is wrong. The last row has the
+    expected calibration error.
+    """
+    shown = [
+        (result, result.plan.confidence)
+        for result in part.results
+        if result.plan is not None and result.plan.decision != "none"
+    ]
+    tenths: dict[int, list[tuple[RequestResult, float]]] = {}
+    for result, confidence in shown:
+        tenths.setdefault(min(int(10 * confidence), 9), []).append((result, confidence))
+    rows: list[Row] = []
+    errors = 0.0
+    for tenth, calls in sorted(tenths.items()):
+        predicted = float(np.mean([confidence for _, confidence in calls]))
+        right = _cells({_RIGHT: MEASURES[_CALL_RIGHT]}, [result for result, _ in calls])
+        error = abs(predicted - float(np.mean([result.call_right for result, _ in calls])))
+        errors += error * len(calls)
+        cells = [Cell(len(calls)), Cell(100 * predicted), *right, Cell(100 * error)]
+        rows.append(Row(f"{10 * tenth} to {10 * tenth + 10}", cells))
+    if shown:
+        predicted = float(np.mean([confidence for _, confidence in shown]))
+        right = _cells({_RIGHT: MEASURES[_CALL_RIGHT]}, [result for result, _ in shown])
+        cells = [Cell(len(shown)), Cell(100 * predicted), *right, Cell(100 * errors / len(shown))]
+        rows.append(Row("all", cells, emphasis=True))
+    columns = ["calls", "predicted", _RIGHT, "error"]
+    return BenchTable(f"worlds-{part.part}-calibration", COMMAND, columns, rows, corner="probability, %")
 
 
 def _sequence_right(result: RequestResult) -> float | None:
@@ -151,6 +183,14 @@ def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
             replace(_renamed(part), id="worlds-held-out-renamed", command=f"{HELD_OUT_COMMAND} --renamed")
             for part in present
             if part.renamed
+        ),
+        *(
+            replace(
+                calibration_table(part),
+                id=f"worlds-held-out-{part.part}-calibration",
+                command=HELD_OUT_COMMAND,
+            )
+            for part in present
         ),
     ]
 
