@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from contextune_lab.cli.bench import app
 from contextune_lab.worlds import run, written
 from contextune_lab.worlds.ask import AskOptions
 from contextune_lab.worlds.held_out import CALLS, RANKERS, TOOLS
+from contextune_lab.worlds.load import LoadedWorld
 from contextune_lab.worlds.switches import RULES, RuleSwitch
 from contextune_lab.worlds.world import read_world
 
@@ -107,7 +109,12 @@ def test_difference_without_a_rule_is_printed(cache: Path, tmp_path: Path) -> No
 def test_places_are_left_out(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     opened = run.opened
-    monkeypatch.setattr(run, "opened", lambda each: (asked.append(each.without), opened(each))[1])
+
+    def watched(each: run.WorldRun) -> AbstractContextManager[LoadedWorld]:
+        asked.append(each.without)
+        return opened(each)
+
+    monkeypatch.setattr(run, "opened", watched)
     bench(cache, "--no-places", "--as-of", "2026-03-12T18:00")
     assert asked == [("places",)]
 
@@ -153,7 +160,12 @@ def test_written_calls_are_measured_with_held_out_rankers_trust_and_threshold(
     monkeypatch.setattr("contextune_lab.worlds.seen.seen_worlds", lambda: models)
     used: list[Path] = []
     rankers_of = run.rankers_of
-    monkeypatch.setattr(run, "rankers_of", lambda folder: (used.append(folder), rankers_of(folder))[1])
+
+    def watched_rankers(folder: Path) -> AbstractContextManager[None]:
+        used.append(folder)
+        return rankers_of(folder)
+
+    monkeypatch.setattr(run, "rankers_of", watched_rankers)
     cascades: list[tuple[float, float]] = []
     cascade = written.WrittenCascade
 

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -61,7 +62,10 @@ def test_stored_figures_are_those_of_the_reference(
     script: str,
 ) -> None:
     # the reference imports at the time of the machine, on which recurring tasks depend
-    monkeypatch.setattr(reference, "load", lambda *_: (bakery.person, loaded_bakery.store.path, ""))
+    def load(*_: object) -> tuple[Mapping[str, Any], Path, str]:
+        return bakery.person, loaded_bakery.store.path, ""
+
+    monkeypatch.setattr(reference, "load", load)
     log: list[dict[str, Any]] = []
     _, rows = reference.ask(bakery.folder, log, planner=ScriptedPlanner(SCRIPTS[script]))
     left = {kind: iter(of_kind) for kind, of_kind in rows.items()}

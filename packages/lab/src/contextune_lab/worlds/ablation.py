@@ -1,6 +1,6 @@
 """What each rule is worth: the requests at which it fires, asked again without it."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +71,7 @@ class RuleEffect:
     @property
     def lifted_worlds(self) -> list[str]:
         """The worlds that the rule was not written from in which it makes some figure better."""
-        totals: Counter[tuple[str, str]] = Counter()
+        totals: defaultdict[tuple[str, str], float] = defaultdict(float)
         for name, lifts in self._lifts.items():
             for lift, world in lifts:
                 totals[name, world] += lift

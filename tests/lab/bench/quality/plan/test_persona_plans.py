@@ -89,7 +89,9 @@ def test_plans_with_renamed_tools_are_judged_in_their_own_names() -> None:
         return Plan(tool.id, values, name=tool.name)
 
     planned = requests()[:6]
-    right = dict.fromkeys((bench.NO_RETRIEVAL, bench.RAG, bench.TUNED), right_tool)
+    right: dict[str, bench.ToolChooser] = dict.fromkeys(
+        (bench.NO_RETRIEVAL, bench.RAG, bench.TUNED), right_tool
+    )
     rows = bench.plan_rows(planned, right, expected, TOOLS)
     own = dict(seen)
     renamed = bench.plan_rows(planned, right, bench.renamed_plans(expected, renamed_toolboxes()), TOOLS)
