@@ -7,7 +7,7 @@ import pytest
 
 from contextune import Request, SQLiteStore, Tuner, User, bundled_toolbox
 from contextune.answers import extract_answer
-from contextune.context.series import first_occurrences, series_of
+from contextune.context.series import first_occurrences, meant_occurrence, series_of
 from contextune.importers import import_into
 from contextune.types import Item
 
@@ -33,6 +33,10 @@ def tuner(tmp_path_factory: pytest.TempPathFactory) -> Tuner:
             for n, name in enumerate(["Pharmacy: blue tablets", "Dentist", "Glaze night", "Rowing"], 16)
         )
         + "END:VCALENDAR\n"
+    )
+    (folder / "tasks.ics").write_text(
+        "BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:3\nSUMMARY:Water the ferns\nDTSTART:20240301T080000\n"
+        "DUE:20240301T080000\nRRULE:FREQ=DAILY\nEND:VTODO\nEND:VCALENDAR\n"
     )
     store = SQLiteStore(folder / "store.db")
     store.put_user(User("me", zone=ZoneInfo("Europe/Lisbon")))
@@ -81,3 +85,38 @@ def test_occurrence_is_found_by_its_time(tuner: Tuner, text: str, day: int) -> N
     assert extracted is not None
     assert extracted.source.time is not None
     assert abs(extracted.source.time.replace(tzinfo=None) - datetime(2024, 5, day, 20)) < timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "due"),
+    [
+        ("Tick off the ferns", "2024-05-15T12:00", "2024-05-15T08:00"),
+        ("Tick off the ferns", "2024-05-18T07:00", "2024-05-18T08:00"),
+        ("Tick off the ferns for tomorrow", "2024-05-18T07:00", "2024-05-19T08:00"),
+        ("When are the ferns due before Tuesday?", "2024-05-18T07:00", "2024-05-18T08:00"),
+        ("Did I water the ferns yesterday?", "2024-05-18T07:00", "2024-05-17T08:00"),
+        ("Tick off the ferns", "2024-01-01T07:00", "2024-05-15T08:00"),
+        ("Tick off the ferns", "2030-01-01T07:00", "2024-07-14T08:00"),
+    ],
+)
+def test_recurring_task_is_shown_at_the_occurrence_that_is_meant(
+    tuner: Tuner, text: str, asked: str, due: str
+) -> None:
+    request = Request(text, "me", datetime.fromisoformat(asked))
+    (item,) = [hit.item for hit in tuner.context(request) if hit.item.title == "Water the ferns"]
+    (stored,) = tuner.store.items("me", [item.id])
+    times = [stored.fields["due"], *stored.fields["occurrences"]]
+    assert item.fields["due"] == due
+    assert item.fields["occurrences"] == times[times.index(due) + 1 :]
+
+
+def test_items_without_readable_occurrences_are_shown_as_they_are() -> None:
+    request = Request("Tick off the ferns", "me", NOW)
+    reminder = Item.reminder(title="Ferns", created="2024-05-01T08:00", due="2024-05-02T08:00", id="r")
+    for item in (
+        reminder,
+        occurrence(1),
+        Item("r", "Reminders", {**reminder.fields, "occurrences": 3}),
+        Item("r", "Reminders", {**reminder.fields, "occurrences": ["soon"]}),
+    ):
+        assert meant_occurrence(item, request, None).time == item.time

@@ -24,7 +24,7 @@ from contextune.context.methods import (
 )
 from contextune.context.preparation import FEW_ITEMS, BackgroundEmbedding, Preparation
 from contextune.context.ranker import ContextRanker, RankerSource, default_ranker
-from contextune.context.series import first_occurrences
+from contextune.context.series import first_occurrences, meant_occurrence
 from contextune.embed import CachedEmbedder, Embedder, Matrix
 from contextune.errors import InvalidRequestError
 from contextune.search import tokenize
@@ -187,8 +187,14 @@ class ContextRetriever:
         rows = [row for row, _ in scored_rows]
         # computed for all hits together, when the reasons of any are first read
         reasons = cache(lambda: ranking.reasons(rows))
+        zone = state.index.user.zone
         hits = (
-            ItemHit(items[row], score, Reasons(lambda n=n: reasons()[n]), ranking.probabilities.get(row))
+            ItemHit(
+                meant_occurrence(items[row], request, zone),
+                score,
+                Reasons(lambda n=n: reasons()[n]),
+                ranking.probabilities.get(row),
+            )
             for n, (row, score) in enumerate(scored_rows)
         )
         return ContextHits(hits, words_only=ranking.words_only)

@@ -76,12 +76,16 @@ class _Mentions:
     def as_identifier(self, index: ToolIndex, position: int) -> bool:
         """Whether the name is the whole request, in backticks, joined, or has punctuation."""
         name, tool = index.name_words[position], index.catalog[position]
-        if name == self._all and not self._joined:
+        if self.is_whole_request(name):
             return _is_spelt_so(index, position, {self._folded.strip()})
         if self._is_verbatim(tool.name) or (tool.app and self._is_verbatim(tool.id)):
             return True
         spellings = self._code.get(name, set()) | self._joined.get(name, set())
         return bool(spellings) and _is_spelt_so(index, position, spellings)
+
+    def is_whole_request(self, name: Span) -> bool:
+        """Whether the words of a name are all that is said, and not joined."""
+        return name == self._all and not self._joined
 
     def beside_server(self, index: ToolIndex, position: int) -> bool:
         """Whether the name and its server's name are next to each other, in either order."""

@@ -67,6 +67,9 @@ SCRIPTS: Mapping[str, Script] = {
         "remind me to book the service on the first of april at nine": [
             ("Reminders/create_reminder", {"title": "Book service", "due_time": "2026-04-01T09:00"}, SURE)
         ],
+        "fed the starter, tick it off": [
+            ("Reminders/complete_reminder", {"title": "Feed the starter"}, SURE)
+        ],
     },
     "wrong": {
         "when does the flour come": [("Calendar/get_event", {"event_name": "Dentist"}, SURE)],

@@ -1,22 +1,27 @@
 """Worlds are measured with rankers that have not seen them, from a folder for each world."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.lab.worlds.scripted_planner import SCRIPTS, ScriptedPlanner
 
 from contextune._internal.assets import asset
 from contextune.context import methods
 from contextune.errors import InvalidDataError
+from contextune.evaluate.outcomes import Outcome
 from contextune.plan import ReadingPlanner
 from contextune.plan.arguments import reader
 from contextune.plan.reading_planner import CALL_FEATURES
 from contextune.rank import CandidateGroup, Ranker, RankerSettings
 from contextune.tools import reading as tools_reading
+from contextune_lab.worlds.ask import AskOptions, ask_world
 from contextune_lab.worlds.held_out import CALLS, RANKERS, TOOLS, held_out_folder, rankers_of
+from contextune_lab.worlds.load import LoadedWorld
 from contextune_lab.worlds.run import WorldRun, run_world
-from contextune_lab.worlds.tables import BUNDLED, WorldResults, held_out_tables
+from contextune_lab.worlds.tables import BUNDLED, OWN, WorldResults, held_out_tables
 from contextune_lab.worlds.world import World
 
 
@@ -62,7 +67,7 @@ def test_world_without_rankers_is_named(rankers: Path, bakery: World, tmp_path: 
 
 def test_front_page_counts_calls_and_items(bakery: World, tmp_path: Path) -> None:
     results = run_world(WorldRun(bakery.folder, tmp_path))
-    calls, items = held_out_tables([WorldResults(BUNDLED, results), WorldResults("own", [])])
+    calls, items, _ = held_out_tables([WorldResults(BUNDLED, results), WorldResults("own", [])])
     values = dict(calls.values()) | dict(items.values())
     served = [result for result in results if result.is_one_call]
     assert values["worlds-held-out/bundled tools/requests"] == len(served)
@@ -71,3 +76,39 @@ def test_front_page_counts_calls_and_items(bakery: World, tmp_path: Path) -> Non
     assert 0 <= values["worlds-held-out/bundled tools/nothing serves: refused or asked"] <= 100
     needing = [result for result in results if result.recalls]
     assert values["worlds-held-out-items/all/requests"] == len(needing)
+
+
+def test_front_page_counts_harm_proposals_steps_and_questions_apart(loaded_bakery: LoadedWorld) -> None:
+    right, wrong = (
+        ask_world(loaded_bakery, AskOptions({"planner": ScriptedPlanner(SCRIPTS[name])}))
+        for name in ("right", "wrong")
+    )
+    calls, *_ = held_out_tables([WorldResults(BUNDLED, wrong)])
+    values = {name.rpartition("/")[2]: value for name, value in calls.values() if "±" not in name}
+    counts = Counter(result.outcome for result in wrong if result.is_one_call)
+    assert counts.total() == values["requests"] == 10
+    for name, outcome in {
+        "right": Outcome.RIGHT,
+        "only proposed": Outcome.PROPOSED,
+        "offered": Outcome.OFFERED,
+        "asked wrongly": Outcome.ASKED_WRONGLY,
+        "wrong": Outcome.WRONG,
+        "harmful": Outcome.HARM,
+        "refused": Outcome.REFUSED,
+    }.items():
+        assert values[name] == pytest.approx(100 * counts[outcome] / 10), name
+    assert values["harmful"] == 20
+    assert values["to be asked about: asked"] == values["steps: first call right"] == 0
+    assert values["nothing serves: refused or asked"] == 50
+    assert "call right, renamed" not in values
+    parts = [WorldResults(BUNDLED, right, wrong), WorldResults(OWN, right)]
+    calls, _, renamed, *calibration = held_out_tables(parts)
+    names = [f"worlds-held-out-{part}-calibration" for part in (BUNDLED, OWN)]
+    assert [table.id for table in calibration] == names
+    values = dict(calls.values()) | dict(renamed.values())
+    assert values["worlds-held-out/bundled tools/to be asked about: asked"] == 100
+    assert values["worlds-held-out/bundled tools/steps: first call right"] == 100
+    assert values["worlds-held-out/bundled tools/call right, renamed"] == 0
+    assert "worlds-held-out/own tools/call right, renamed" not in values
+    right_calls = values["worlds-held-out/bundled tools/call right"]
+    assert values["worlds-held-out-renamed/difference/call right"] == pytest.approx(-right_calls)

@@ -15,7 +15,7 @@ from contextune import tuner
 from contextune.context import methods
 from contextune.errors import InvalidDataError
 from contextune.plan import reading_planner
-from contextune_lab.worlds.ask import AskOptions, ask_world, shown_item, world_request
+from contextune_lab.worlds.ask import AskOptions, ask_world, shown_items, world_request
 from contextune_lab.worlds.load import LoadedWorld, imported_store
 from contextune_lab.worlds.seen import read_trained_on, seen_data, seen_worlds, write_trained_on
 from contextune_lab.worlds.splits import CHOOSE_ON, is_reported, leave_one_out
@@ -24,7 +24,7 @@ from contextune_lab.worlds.world import USER, World, find_worlds, read_world
 
 def test_items_are_found_as_the_requests_name_them(loaded_bakery: LoadedWorld) -> None:
     world, user = loaded_bakery.world, loaded_bakery.user
-    items = [shown_item(item, user) for item in loaded_bakery.store.items(USER)]
+    items = [shown for item in loaded_bakery.store.items(USER) for shown in shown_items(item, user)]
     for request in world.requests:
         for needed in request.needs | request.helps:
             assert items.count(needed) == 1

@@ -4,6 +4,8 @@ import importlib.util
 import json
 import shutil
 import sys
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,30 +18,79 @@ from contextune.evaluate.outcomes import Judge, JudgedCall, normalize
 from contextune.plan import Pointer
 from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune_lab.worlds.load import LoadedWorld, load_world
+from contextune_lab.worlds.switches import without
 from contextune_lab.worlds.world import World, WorldCall, read_world
 
 REFERENCE = SHARED_DATA / "worlds" / "score.py"
+
+
+DEPTHS = (1, 3, 5, 10, 20)
 
 
 def outcomes(results: list[RequestResult]) -> dict[str, str]:
     return {result.request.id: str(result.outcome) for result in results}
 
 
+def figures(result: RequestResult) -> dict[str, Any]:
+    """What the reference scorer says of a request, by its names."""
+    row: dict[str, Any] = {"outcome": str(result.outcome)}
+    row |= {f"R@{depth}": share for depth, share in result.recalls.items()}
+    if result.request.is_served:
+        tools = {"tool@1": result.tool_at == 1, "tool@5": result.tool_at is not None}
+        row |= {**tools, "call": result.call_right}
+    return row
+
+
+def stored_figures(world: World) -> dict[str, dict[str, dict[str, Any]]]:
+    return json.loads((world.folder / "outcomes.json").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_outcomes_are_those_that_the_reference_gave(
+def test_figures_are_those_that_the_reference_gave(
     bakery: World, loaded_bakery: LoadedWorld, script: str
 ) -> None:
-    expected = json.loads((bakery.folder / "outcomes.json").read_text(encoding="utf-8"))
-    planner = ScriptedPlanner(SCRIPTS[script])
-    assert outcomes(ask_world(loaded_bakery, AskOptions({"planner": planner}))) == expected[script]
+    results = ask_world(loaded_bakery, AskOptions({"planner": ScriptedPlanner(SCRIPTS[script])}))
+    assert {r.request.id: figures(r) for r in results} == stored_figures(bakery)[script]
 
 
-def test_stored_outcomes_cover_every_outcome(bakery: World) -> None:
-    stored = json.loads((bakery.folder / "outcomes.json").read_text(encoding="utf-8"))
-    assert {outcome for script in stored.values() for outcome in script.values()} == {
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_stored_figures_are_those_of_the_reference(
+    bakery: World,
+    loaded_bakery: LoadedWorld,
+    reference: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+) -> None:
+    # the reference imports at the time of the machine, on which recurring tasks depend
+    def load(*_: object) -> tuple[Mapping[str, Any], Path, str]:
+        return bakery.person, loaded_bakery.store.path, ""
+
+    monkeypatch.setattr(reference, "load", load)
+    log: list[dict[str, Any]] = []
+    _, rows = reference.ask(bakery.folder, log, planner=ScriptedPlanner(SCRIPTS[script]))
+    left = {kind: iter(of_kind) for kind, of_kind in rows.items()}
+    given = {entry["id"]: {"outcome": entry["outcome"], **next(left[entry["kind"]])} for entry in log}
+    assert given == stored_figures(bakery)[script]
+
+
+def test_stored_figures_cover_every_outcome(bakery: World) -> None:
+    stored = stored_figures(bakery)
+    assert {row["outcome"] for script in stored.values() for row in script.values()} == {
         *("right", "right but asked", "offered", "asked wrongly", "refused", "wrong", "HARM"),
         *("asked", "ACTED"),
     }
+
+
+def test_occurrence_of_a_recurring_task_counts_only_where_it_is_shown(
+    bakery: World, loaded_bakery: LoadedWorld
+) -> None:
+    only = AskOptions({"planner": ScriptedPlanner({})}, only={"bakery-013"})
+    (shown,) = ask_world(loaded_bakery, only)
+    assert shown.recalls[1] == 1
+    with without(["occurrences"]):
+        (stored,) = ask_world(loaded_bakery, only)
+    assert stored.context[0] == "Reminders: Feed the starter"
+    assert stored.recalls[20] == 0
 
 
 @pytest.fixture
@@ -79,12 +130,13 @@ def assert_figures_agree(
 ) -> None:
     log: list[dict[str, Any]] = []
     counts, rows = reference.ask(world.folder, log, **options)
-    with load_world(world, cache=tmp_path, places=False) as loaded:
+    now = datetime.now().astimezone()  # of the import, as in the reference
+    with load_world(world, cache=tmp_path, now=now, places=False) as loaded:
         results = ask_world(loaded, AskOptions(options))
     assert outcomes(results) == {row["id"]: row["outcome"] for row in log}
     served = [result for result in results if result.is_one_call]
     assert sum(counts["all"].values()) == len(served)
-    for depth in (1, 3, 5, 10, 20):
+    for depth in DEPTHS:
         ours = [result.recalls[depth] for result in served if result.recalls]
         assert ours == [row[f"R@{depth}"] for row in rows["all"] if f"R@{depth}" in row]
     assert [result.tool_at == 1 for result in served] == [row["tool@1"] for row in rows["all"]]

@@ -1,13 +1,16 @@
 """The rankers around the reading model, on synthetic rows and on a small world."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.conftest import WordEmbedder
+from tests.paths import ROOT
 
+from contextune._internal.assets import asset
 from contextune.context.reading import CLOSE_FEATURES, WIDE_FEATURES
 from contextune.evaluate.outcomes import Judge, JudgedCall
 from contextune.plan.reading_planner import CALL_FEATURES
@@ -17,13 +20,20 @@ from contextune.tools.reading import FIT_FEATURES, TOOL_FEATURES, ReadTools
 from contextune.types import Request, Tool, ToolHit
 from contextune_lab.train.reading import rankers
 from contextune_lab.train.reading.first_ranker import WideExample, fit_wide, wide_examples
-from contextune_lab.train.reading.manifest import MANIFESTS, RANKER_WORLDS, READING_WORLDS, write_manifests
+from contextune_lab.train.reading.manifest import (
+    MANIFESTS,
+    RANKER_WORLDS,
+    READING_WORLDS,
+    WIDE_WORLDS,
+    write_manifests,
+)
 from contextune_lab.train.reading.processes import for_each
 from contextune_lab.train.reading.read_sources import ReadCallRow, ReadItemRow, ReadToolRow, is_right
 from contextune_lab.train.reading.scenes import ranked_requests
 from contextune_lab.train.reading.sources import FOLDS, SourceRequest, fold_of, open_light
 from contextune_lab.worlds.light import read_light_worlds
 from contextune_lab.worlds.seen import seen_worlds
+from contextune_lab.worlds.splits import CHOOSE_ON, REPORT_ON
 from contextune_lab.worlds.world import WorldCall
 
 QUICK = RankerSettings(rounds=12, seeds=1, leaves=4, smallest_leaf=2, feature_share=1.0)
@@ -160,3 +170,30 @@ def test_manifests_name_what_models_have_seen(tmp_path: Path) -> None:
     assert not set(READING_WORLDS) & set(RANKER_WORLDS)
     assert seen["w03"] == ("reading_calls", "reading_ranker", "reading_tools")
     assert "SLURP" in " ".join(json.loads((tmp_path / "reading" / "trained_on.json").read_text())["data"])
+
+
+def test_manifests_that_ship_are_those_of_the_training() -> None:
+    for name, (worlds, data) in MANIFESTS.items():
+        shipped = json.loads((asset(name) / "trained_on.json").read_text(encoding="utf-8"))
+        assert shipped == {"worlds": sorted(worlds), "data": list(data)}, name
+
+
+def test_page_names_the_worlds_of_the_manifests() -> None:
+    page = (ROOT / "docs" / "benchmark-details.md").read_text(encoding="utf-8")
+    (reading,) = re.findall(r"^\| reading model \| worlds (.+?); personas", page, re.MULTILINE)
+    wide_line = r"^\| ranker before it \(`wide`\) \| all eleven worlds, (.+?), personas"
+    (wide,) = re.findall(wide_line, page, re.MULTILINE)
+    (rankers,) = re.findall(r"^\| rankers after it \| worlds (.+?), which", page, re.MULTILINE)
+    assert worlds_of(reading) == {*READING_WORLDS}
+    assert worlds_of(wide) | {*CHOOSE_ON, *REPORT_ON} == {*WIDE_WORLDS}
+    assert worlds_of(rankers) == {*RANKER_WORLDS}
+    assert len({*CHOOSE_ON, *REPORT_ON}) == 11
+
+
+def worlds_of(text: str) -> set[str]:
+    """The worlds of a list with ranges, such as x01–x06."""
+    names: set[str] = set()
+    for first, last in re.findall(r"\b([wx]\d\d)\b(?:–x(\d\d))?", text):
+        numbers = range(int(first[1:]), int(last or first[1:]) + 1)
+        names |= {f"{first[0]}{number:02}" for number in numbers}
+    return names

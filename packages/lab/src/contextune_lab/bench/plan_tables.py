@@ -10,10 +10,19 @@ from contextune_lab.bench.quality.plan import budgets as plan_budgets
 from contextune_lab.bench.quality.plan import persona_plans as plans
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 
+RENAMED = "renamed"
 
-def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTable]:
-    """Match and hallucination by row, errors by row, and match by kind of request, in percent."""
+
+def plan_tables(
+    name: str, command: str, rows: plans.PlanRows, renamed: plans.PlanRows | None = None
+) -> list[BenchTable]:
+    """Match and hallucination by row, errors by row, and match by kind of request, in percent.
+
+    `renamed` has the same plans with the tools under other names.
+    """
     cells = plans.cells(rows)
+    others = plans.cells(renamed) if renamed else {}
+    also = plans.METRICS[:2] if renamed else ()
     overall = [
         Row(
             row,
@@ -24,7 +33,8 @@ def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTabl
                     plans.PAPER[row][column] if row in plans.PAPER else None,
                 )
                 for column, metric in enumerate(plans.METRICS)
-            ],
+            ]
+            + [_cell(others[row, metric].interval, None) for metric in also],
             emphasis=row == plans.TUNED,
         )
         for row in rows
@@ -38,9 +48,18 @@ def plan_tables(name: str, command: str, rows: plans.PlanRows) -> list[BenchTabl
         for row, cases in rows.items()
         if row in (plans.TUNED, plans.RIGHT_TOOL_AND_CONTEXT)
     }
+    if renamed:
+        tuned = renamed[plans.TUNED]
+        by_kind[f"{plans.TUNED}, {RENAMED}"] = plans.split_cases(tuned, lambda case: case.request.kind)
     kinds = list(next(iter(by_kind.values()))) if by_kind else []
     return [
-        BenchTable(name, command, plans.METRICS, overall, [1, 1, 2]),
+        BenchTable(
+            name,
+            command,
+            [*plans.METRICS, *(f"{metric}, {RENAMED}" for metric in also)],
+            overall,
+            [1, 1, 2, *(1 for _ in also)],
+        ),
         BenchTable(f"{name}-errors", command, plans.ERRORS, errors),
         BenchTable(
             f"{name}-by-kind",

@@ -1,16 +1,19 @@
 """What each rule is worth: the requests at which it fires, asked again without it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from contextune.evaluate.outcomes import Outcome
 from contextune.types import Progress
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import RequestResult
 from contextune_lab.worlds.run import WorldRun, run_worlds
-from contextune_lab.worlds.switches import RULES, check_names, is_everywhere
-from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells
+from contextune_lab.worlds.switches import RULES, check_names, is_everywhere, written_from
+from contextune_lab.worlds.tables import COMMAND, Measure, difference_cells, differences, interval_of
 
+_WORSE_IF_HIGHER = ("wrong or harmful",)
 _MADE_WRONGLY = (Outcome.WRONG, Outcome.HARM, Outcome.ACTED)
 
 
@@ -48,13 +51,48 @@ class RuleEffect:
         )
 
     @property
+    def is_judged(self) -> bool:
+        """Whether a world was asked that the rule was not written from."""
+        return bool(self._lifts)
+
+    @property
     def lifts_nothing(self) -> bool:
-        """Whether without the rule no figure is worse: calls, steps, retrieval, calls made wrongly."""
-        worse_if_higher = ("wrong or harmful",)
-        return all(
-            self.difference(measure) * (-1 if name in worse_if_higher else 1) >= 0
-            for name, measure in MEASURES.items()
+        """Whether the rule makes no figure better, beyond chance, in worlds that it was not written from.
+
+        The 95 % interval of the mean lift is above 0 for no measure: calls, steps, retrieval, calls made
+        wrongly.
+        """
+        return not any(
+            interval_of([lift for lift, _ in lifts], [world for _, world in lifts]).low > 0
+            for lifts in self._lifts.values()
+            if len(lifts) > 1
         )
+
+    @property
+    def lifted_worlds(self) -> list[str]:
+        """The worlds that the rule was not written from in which it makes some figure better."""
+        totals: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for name, lifts in self._lifts.items():
+            for lift, world in lifts:
+                totals[name, world] += lift
+        return sorted({world for (_, world), total in totals.items() if total > 0})
+
+    @cached_property
+    def _lifts(self) -> Mapping[str, list[tuple[float, str]]]:
+        """By measure, how much better each request of an unseen world is with the rule, and its world."""
+        lifts: dict[str, list[tuple[float, str]]] = {}
+        for name, measure in MEASURES.items():
+            worse = 1 if name in _WORSE_IF_HIGHER else -1
+            changes = differences(measure, self.before, self.after)
+            own = [(worse * change, world) for change, world in changes if world not in self.written_from]
+            if own:
+                lifts[name] = own
+        return lifts
+
+    @property
+    def written_from(self) -> tuple[str, ...]:
+        """The worlds that the rule was written from."""
+        return written_from(self.name)
 
 
 def rule_effects(
@@ -114,9 +152,10 @@ def without_table(before: Sequence[RequestResult], after: Sequence[RequestResult
 
 
 def rules_table(effects: Sequence[RuleEffect]) -> BenchTable:
-    """One row for each rule: where it fired, and what changes without it."""
-    rows = [
-        Row(effect.name, [Cell(effect.fired), *difference_cells(MEASURES, effect.before, effect.after)])
-        for effect in sorted(effects, key=lambda effect: (effect.difference(MEASURES["right"]), effect.name))
-    ]
-    return BenchTable("worlds-rules", f"{COMMAND} --rules", ["fired", *MEASURES], rows, 2, "without")
+    """One row for each rule: where it fired, the worlds that it lifts, and what changes without it."""
+    rows: list[Row] = []
+    for effect in sorted(effects, key=lambda effect: (effect.difference(MEASURES["right"]), effect.name)):
+        counts = [Cell(effect.fired), Cell(len(effect.lifted_worlds))]
+        rows.append(Row(effect.name, [*counts, *difference_cells(MEASURES, effect.before, effect.after)]))
+    columns = ["fired", "worlds lifted", *MEASURES]
+    return BenchTable("worlds-rules", f"{COMMAND} --rules", columns, rows, 2, "without")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from time import process_time
 from typing import Any
 
@@ -170,9 +169,9 @@ class _Asker:
     def _recalls(self, request: WorldRequest, answer: Answer) -> dict[int, float]:
         if not request.needs:
             return {}
-        items = [shown_items(hit.item, self.user) for hit in answer.context]
+        items = [shown_item(hit.item, self.user) for hit in answer.context]
         return {
-            depth: len(request.needs.intersection(chain(*items[:depth]))) / min(depth, len(request.needs))
+            depth: len(request.needs.intersection(items[:depth])) / min(depth, len(request.needs))
             for depth in DEPTHS
         }
 

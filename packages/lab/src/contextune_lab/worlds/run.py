@@ -1,8 +1,8 @@
 """Ask several worlds, each in a process of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing import get_context
@@ -12,7 +12,7 @@ from contextune.types import Progress
 from contextune_lab.renamed_toolbox import renamed_toolboxes
 from contextune_lab.worlds.ask import AskOptions, RequestResult, ask_world
 from contextune_lab.worlds.held_out import held_out_folder, rankers_of
-from contextune_lab.worlds.load import load_world
+from contextune_lab.worlds.load import LoadedWorld, load_world
 from contextune_lab.worlds.switches import PLACES, recorded, without
 from contextune_lab.worlds.world import read_world
 
@@ -47,19 +47,26 @@ class WorldRun:
         return (self.folder / "tools.json").exists()
 
 
-def run_world(run: WorldRun) -> list[RequestResult]:
-    """Import a world, ask its requests and judge the answers."""
+@contextmanager
+def opened(run: WorldRun) -> Generator[LoadedWorld]:
+    """The imported world of a run, with its rankers and switches while the context lasts."""
     world = read_world(run.folder)
     with ExitStack() as stack:
         if run.rankers:
             stack.enter_context(rankers_of(held_out_folder(run.rankers, run.world)))
         stack.enter_context(without(run.without))
-        options = AskOptions(only=run.only, catalogues=renamed_toolboxes() if run.renamed else ())
-        if run.records:
-            options = replace(options, take_fired=stack.enter_context(recorded()).take)
         places = PLACES not in run.without
-        loaded = stack.enter_context(load_world(world, cache=run.cache, now=run.now, places=places))
-        return ask_world(loaded, options)
+        yield stack.enter_context(load_world(world, cache=run.cache, now=run.now, places=places))
+
+
+def run_world(run: WorldRun) -> list[RequestResult]:
+    """Import a world, ask its requests and judge the answers."""
+    options = AskOptions(only=run.only, catalogues=renamed_toolboxes() if run.renamed else ())
+    with opened(run) as loaded:
+        if not run.records:
+            return ask_world(loaded, options)
+        with recorded() as fired:
+            return ask_world(loaded, replace(options, take_fired=fired.take))
 
 
 def run_worlds(

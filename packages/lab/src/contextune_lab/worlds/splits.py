@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 
 CHOOSE_ON = ("w01", "w02", "w05", "w06", "w08")
 """Worlds to choose models, thresholds and rules on."""
+REPORT_ON = ("w03", "w04", "w07", "w09", "w10", "w12")
+"""The others that there are so far."""
 
 
 def is_reported(world: str) -> bool:

@@ -18,6 +18,7 @@ from contextune.context.signals import links
 from contextune.context.signals.registry import FAMILIES, Family
 from contextune.context.signals.scene import FeatureColumns, Floats, Scene
 from contextune.errors import InvalidDataError
+from contextune_lab.worlds.splits import CHOOSE_ON, REPORT_ON
 
 Neutral = Callable[..., Any]
 """What a function returns when its rule is switched off, given its arguments."""
@@ -36,6 +37,8 @@ class RuleSwitch:
     function: str
     """A name of the module, or of a class of it: `Class.method`."""
     neutral: Neutral
+    written_from: tuple[str, ...] = ()
+    """Worlds whose requests the rule was written or chosen from: it has seen them."""
 
     @property
     def owner(self) -> Any:
@@ -70,21 +73,38 @@ def _all(values: Iterable[Any], *_: Any, **__: Any) -> list[Any]:
     return [*values]
 
 
+def _no_words(*_: Any, **__: Any) -> frozenset[str]:
+    return frozenset()
+
+
 def _undivided(text: str, **_: Any) -> tuple[str, ...]:
     return (text,)
 
 
 _COMPLETE = "contextune.plan.complete_request"
+_RETRIEVER, _TUNER = "contextune.context.retriever", "contextune.tuner"
 RULES: Mapping[str, RuleSwitch] = {
+    "courtesy": RuleSwitch(_COMPLETE, "planned_request", _first),
+    "wording": RuleSwitch(_RETRIEVER, "canonical_request", _first),
     "spelling": RuleSwitch(_COMPLETE, "respell", _first),
+    "unknown-spellings": RuleSwitch("contextune.plan.misspellings", "meant_word", _none),
     "follow-ups": RuleSwitch(_COMPLETE, "complete_follow_up", _none),
     "antecedents": RuleSwitch(_COMPLETE, "name_antecedent", _none),
-    "series": RuleSwitch("contextune.context.retriever", "first_occurrences", _all),
+    "series": RuleSwitch(_RETRIEVER, "first_occurrences", _all),
+    "occurrences": RuleSwitch(_RETRIEVER, "meant_occurrence", _first, ("w08",)),
     "named-tools": RuleSwitch("contextune.tools.retriever", "find_telling_names", _nothing),
+    "whole-names": RuleSwitch("contextune.tools.naming", "_Mentions.is_whole_request", _false),
+    "confirmed-tools": RuleSwitch(_TUNER, "confirmed_tools", _nothing),
+    "private-words": RuleSwitch(_TUNER, "private_words", _no_words),
+    "wrong-calls": RuleSwitch(_TUNER, "without_wrong_calls", _first),
+    "rejected-items": RuleSwitch(_TUNER, "without_rejected", _first),
     "lures": RuleSwitch("contextune.plan.planning_input", "is_lure", _false),
     "namesakes": RuleSwitch("contextune.plan.arguments.reader", "ReadCall.namesakes", _nothing),
-    "personal-values": RuleSwitch("contextune.tuner", "guard_readings", _first),
-    "steps": RuleSwitch("contextune.tuner", "split_request", _undivided),
+    "given-times": RuleSwitch(
+        "contextune.plan.arguments.reader", "_without_given_times", _first, (*CHOOSE_ON, *REPORT_ON)
+    ),
+    "personal-values": RuleSwitch(_TUNER, "guard_readings", _first),
+    "steps": RuleSwitch(_TUNER, "split_request", _undivided),
 }
 """The rules that can be switched off, named for what they do."""
 
@@ -92,6 +112,11 @@ RULES: Mapping[str, RuleSwitch] = {
 def switch_names() -> list[str]:
     """All names of rules and families of signals."""
     return [*(f"{SIGNALS}{family}" for family in FAMILIES), *RULES, PLACES]
+
+
+def written_from(name: str) -> tuple[str, ...]:
+    """The worlds that a rule was written from; none for signals."""
+    return RULES[name].written_from if name in RULES else ()
 
 
 def is_everywhere(name: str) -> bool:

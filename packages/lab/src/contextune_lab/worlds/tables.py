@@ -1,13 +1,13 @@
 """Tables of what became of the requests of worlds, apart for bundled and own tools."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from contextune.evaluate.outcomes import SERVED, UNSERVED, Outcome
-from contextune.evaluate.stats import bootstrap
+from contextune.evaluate.stats import Interval, bootstrap
 from contextune_lab.bench.results_file import BenchTable, Cell, Row
 from contextune_lab.worlds.ask import DEPTHS, STEPS, RequestResult
 from contextune_lab.worlds.splits import is_reported
@@ -18,7 +18,7 @@ COMMAND = "contextune bench worlds --data FOLDER"
 KINDS = ("order", "question", "list", "implicit", "followup", "ask", STEPS)
 _MIN_WORLDS = 4
 """With fewer worlds, an interval over worlds would be too narrow; requests are resampled instead."""
-_CALL_RIGHT, _RENAMED = "call right", "call right, renamed"
+_CALL_RIGHT, _RENAMED, _RIGHT = "call right", "call right, renamed", "right"
 _TITLES = {
     Outcome.RIGHT: "right",
     Outcome.PROPOSED: "only proposed",
@@ -87,7 +87,39 @@ def world_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
         _by_part("worlds-unserved", _UNSERVED, present, lambda result: not result.request.is_served)
     )
     tables.append(_by_part("worlds-steps", _STEPS, present, lambda result: result.request.is_sequence))
-    return tables
+    return [*tables, *map(calibration_table, present)]
+
+
+def calibration_table(part: WorldResults) -> BenchTable:
+    """By tenths of the probability of the call that is shown: what it says, and the share that is right.
+
+    Requests that nothing serves count, since a call that is shown for them is wrong. The last row has the
+    expected calibration error.
+    """
+    shown = [
+        (result, result.plan.confidence)
+        for result in part.results
+        if result.plan is not None and result.plan.decision != "none"
+    ]
+    tenths: dict[int, list[tuple[RequestResult, float]]] = {}
+    for result, confidence in shown:
+        tenths.setdefault(min(int(10 * confidence), 9), []).append((result, confidence))
+    rows: list[Row] = []
+    errors = 0.0
+    for tenth, calls in sorted(tenths.items()):
+        predicted = float(np.mean([confidence for _, confidence in calls]))
+        right = _cells({_RIGHT: MEASURES[_CALL_RIGHT]}, [result for result, _ in calls])
+        error = abs(predicted - float(np.mean([result.call_right for result, _ in calls])))
+        errors += error * len(calls)
+        cells = [Cell(len(calls)), Cell(100 * predicted), *right, Cell(100 * error)]
+        rows.append(Row(f"{10 * tenth} to {10 * tenth + 10}", cells))
+    if shown:
+        predicted = float(np.mean([confidence for _, confidence in shown]))
+        right = _cells({_RIGHT: MEASURES[_CALL_RIGHT]}, [result for result, _ in shown])
+        cells = [Cell(len(shown)), Cell(100 * predicted), *right, Cell(100 * errors / len(shown))]
+        rows.append(Row("all", cells, emphasis=True))
+    columns = ["calls", "predicted", _RIGHT, "error"]
+    return BenchTable(f"worlds-{part.part}-calibration", COMMAND, columns, rows, corner="probability, %")
 
 
 def _sequence_right(result: RequestResult) -> float | None:
@@ -103,8 +135,19 @@ _STEPS: Mapping[str, Measure] = {
 
 
 HELD_OUT_COMMAND = f"{COMMAND} --held-out RANKERS"
-_HELD_OUT = ("call right", "right", "wrong", "refused", "tool@1", "tool@5", "R@3")
-_NO_CALL = "nothing serves: refused or asked"
+_HELD_OUT = (
+    *(_CALL_RIGHT, "right", "only proposed", "offered", "asked wrongly", "wrong", "harmful", "refused"),
+    *("tool@1", "tool@5", "R@3"),
+)
+_NO_CALL: Measure = lambda result: float(result.outcome in (Outcome.REFUSED, Outcome.ASKED))  # noqa: E731
+_OF_OTHERS: Mapping[str, tuple[Callable[[RequestResult], bool], Measure]] = {
+    "to be asked about: asked": (lambda result: result.kind == "ask", _is(Outcome.RIGHT)),
+    "steps: first call right": (lambda result: result.request.is_sequence, _STEPS["first call right"]),
+    "steps: all right": (lambda result: result.request.is_sequence, _STEPS["all steps right"]),
+    "nothing serves: refused or asked": (lambda result: not result.request.is_served, _NO_CALL),
+    "nothing serves: harmful": (lambda result: not result.request.is_served, _is(Outcome.HARM)),
+}
+"""Columns about other requests than those that one call serves, or about a part of these."""
 
 
 def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
@@ -114,13 +157,17 @@ def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
     """
     present = [part for part in parts if part.results]
     shown = {name: MEASURES[name] for name in _HELD_OUT}
+    renamed = [_RENAMED] if any(part.renamed for part in present) else []
     rows: list[Row] = []
     for part in present:
         served = [result for result in part.results if result.is_one_call]
-        others = [result for result in part.results if not result.request.is_served]
-        no_call: Measure = lambda result: float(result.outcome in (Outcome.REFUSED, Outcome.ASKED))  # noqa: E731
-        cells = [*_cells(shown, served), *_cells({_NO_CALL: no_call}, others)]
-        rows.append(Row(f"{part.part} tools", [Cell(len(served)), *cells]))
+        cells = [Cell(len(served)), *_cells(shown, served)]
+        for name, (is_chosen, measure) in _OF_OTHERS.items():
+            cells += _cells({name: measure}, [result for result in part.results if is_chosen(result)])
+        if renamed:
+            others = [result for result in part.renamed if result.is_one_call]
+            cells += _cells({_RENAMED: MEASURES[_CALL_RIGHT]}, others)
+        rows.append(Row(f"{part.part} tools", cells))
     needing = [result for part in present for result in part.results if result.recalls]
     implicit = [result for result in needing if result.kind == "implicit"]
     items = [
@@ -128,9 +175,23 @@ def held_out_tables(parts: Iterable[WorldResults]) -> list[BenchTable]:
         for name, results in (("all", needing), ("implicit", implicit))
         if results
     ]
+    columns = ["requests", *shown, *_OF_OTHERS, *renamed]
     return [
-        BenchTable("worlds-held-out", HELD_OUT_COMMAND, ["requests", *shown, _NO_CALL], rows),
+        BenchTable("worlds-held-out", HELD_OUT_COMMAND, columns, rows),
         BenchTable("worlds-held-out-items", HELD_OUT_COMMAND, ["requests", *RETRIEVAL], items),
+        *(
+            replace(_renamed(part), id="worlds-held-out-renamed", command=f"{HELD_OUT_COMMAND} --renamed")
+            for part in present
+            if part.renamed
+        ),
+        *(
+            replace(
+                calibration_table(part),
+                id=f"worlds-held-out-{part.part}-calibration",
+                command=HELD_OUT_COMMAND,
+            )
+            for part in present
+        ),
     ]
 
 
@@ -256,13 +317,25 @@ def difference_cells(
     """The mean of `after` minus `before` over the same requests, with its interval."""
     cells: list[Cell | None] = []
     for measure in measures.values():
-        pairs = [
-            (new - old, result.world)
-            for result, other in zip(before, after, strict=True)
-            if (old := measure(result)) is not None and (new := measure(other)) is not None
-        ]
+        pairs = differences(measure, before, after)
         cells.append(_mean([value for value, _ in pairs], [world for _, world in pairs]))
     return cells
+
+
+def differences(
+    measure: Measure, before: Sequence[RequestResult], after: Sequence[RequestResult]
+) -> list[tuple[float, str]]:
+    """`after` minus `before` of each request that has the figure, with its world."""
+    return [
+        (new - old, result.world)
+        for result, other in zip(before, after, strict=True)
+        if (old := measure(result)) is not None and (new := measure(other)) is not None
+    ]
+
+
+def interval_of(values: Sequence[float], worlds: Sequence[str]) -> Interval:
+    """The mean with its bounds; whole worlds are resampled if there are enough of them to differ."""
+    return bootstrap(values, groups=worlds if len(set(worlds)) >= _MIN_WORLDS else None)
 
 
 def _by_part(
@@ -304,11 +377,10 @@ def _cells(
 
 
 def _mean(values: Sequence[float], worlds: Sequence[str], *, interval: bool = True) -> Cell | None:
-    """The mean in percent; whole worlds are resampled if there are enough of them to differ."""
+    """The mean in percent."""
     if not values:
         return None
-    groups = worlds if len(set(worlds)) >= _MIN_WORLDS else None
     if not interval or len(values) < 2:
         return Cell(100 * float(np.mean(values)))
-    bounds = bootstrap(values, groups=groups)
+    bounds = interval_of(values, worlds)
     return Cell(100 * bounds.mean, 50 * (bounds.high - bounds.low))

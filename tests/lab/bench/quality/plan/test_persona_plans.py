@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from contextune.plan.judge import ExpectedCall, judge_plan
 from contextune.plan.language_model.planner import call_json
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, ItemHit, Plan, Source, ToolHit
+from contextune_lab.bench.plan_tables import plan_tables
 from contextune_lab.bench.quality.plan import persona_plans as bench
 from contextune_lab.bench.quality.plan import report as plan_report
 from contextune_lab.bench.quality.plan.written_plans import (
@@ -28,6 +30,7 @@ from contextune_lab.bench.quality.plan.written_plans import (
     recorded_rows,
     stale_answers,
 )
+from contextune_lab.renamed_toolbox import renamed_toolboxes
 from contextune_lab.train.planned_requests import PlannedRequest, planned_request
 
 TOOLS = {tool.name: tool for tool in bundled_toolbox()}
@@ -71,6 +74,36 @@ def test_every_row_plans_every_request_and_context_helps() -> None:
     for cases in rows.values():
         missed_share = sum(not case.verdict.ast for case in cases) / len(cases)
         assert sum(bench.error_shares(cases).values()) == pytest.approx(missed_share)
+
+
+def test_plans_with_renamed_tools_are_judged_in_their_own_names() -> None:
+    seen: dict[str, str] = {}
+
+    def expected(_row: str, request: PlannedRequest, _: object, hits: Sequence[ToolHit]) -> Plan:
+        """The right call in the names of the tool that is offered."""
+        (tool,) = [hit.tool for hit in hits]
+        seen[request.name] = tool.id
+        catalogue = next((each for each in renamed_toolboxes() if tool.id in each.originals), None)
+        own = {old: new for new, old in catalogue.originals[tool.id].arguments.items()} if catalogue else {}
+        values = {own.get(name, name): Argument(right[0]) for name, right in request.expected.args.items()}
+        return Plan(tool.id, values, name=tool.name)
+
+    planned = requests()[:6]
+    right: dict[str, bench.ToolChooser] = dict.fromkeys(
+        (bench.NO_RETRIEVAL, bench.RAG, bench.TUNED), right_tool
+    )
+    rows = bench.plan_rows(planned, right, expected, TOOLS)
+    own = dict(seen)
+    renamed = bench.plan_rows(planned, right, bench.renamed_plans(expected, renamed_toolboxes()), TOOLS)
+    assert all(seen[name] != own[name] for name in own)
+    for row, cases in rows.items():
+        assert [case.verdict for case in renamed[row]] == [case.verdict for case in cases]
+        assert [case.plan for case in renamed[row]] == [case.plan for case in cases]
+    overall, _, by_kind = plan_tables("plan-light", "contextune bench plan --renamed", rows, renamed)
+    values = dict(overall.values())
+    assert values["plan-light/context-tuned/AST, renamed"] == values["plan-light/context-tuned/AST"] > 0
+    assert "context-tuned, renamed" in [row.name for row in by_kind.rows]
+    assert "AST, renamed" not in plan_tables("plan-light", "contextune bench plan", rows)[0].columns
 
 
 def test_report_tables_and_json_file(tmp_path: Path) -> None:

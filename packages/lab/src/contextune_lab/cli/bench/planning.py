@@ -31,6 +31,9 @@ def plan(
     trust: Annotated[
         float, typer.Option(min=0, max=1, help="With --written: share of the model's calls that are right.")
     ] = 0.5,
+    renamed: Annotated[
+        bool, typer.Option(help="Also plan with the same tools under other names, without a language model.")
+    ] = False,
     plot: Plot = None,
 ) -> None:
     """Measure how often the planned call is right, with and without retrieval and context."""
@@ -42,6 +45,7 @@ def plan(
     from contextune_lab.bench.quality.plan import written_plans as written_bench
     from contextune_lab.cli.bench.plan_budgets import measure_budgets, write_budget_prompts
     from contextune_lab.cli.training_data import chosen_tools, plan_data
+    from contextune_lab.renamed_toolbox import renamed_toolboxes
     from contextune_lab.train.embedder.fold_vectors import bundled_folds
 
     # read first, so that a mistake is reported before minutes of work
@@ -90,8 +94,15 @@ def plan(
             plan_report.write_json(rows, folder)
         if light and (figures := figures_folder(out, plot)):
             _plot_certainty(rows, figures)
+        others = None
+        if light and renamed:
+            other_names = plan_bench.renamed_plans(plan_function, renamed_toolboxes())
+            with output.progress("Renamed tools") as update:
+                others = plan_bench.plan_rows(measured, chosen, other_names, data.tools, progress=update)
+            output.out.rule("With renamed tools", align="left")
+            output.out.print(plan_report.to_rich(others)[0])
         command = "contextune bench plan" + (" --written FILE" if name != "light" else "")
-        record(out, *plan_tables(f"plan-{slug}", command, rows))
+        record(out, *plan_tables(f"plan-{slug}", command + " --renamed" * bool(others), rows, others))
     if recorded and stale is not None:
         left_out = len(measured) - len(current)
         command = "contextune bench plan --written FILE"

@@ -76,6 +76,14 @@ def worlds(
             help="With --written: also ask the light planner, alone and with the model if in doubt.",
         ),
     ] = False,
+    trust: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="With --cascade: share of the model's calls that are right."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="With --cascade: probability below which a light plan is in doubt."),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder of imported stores; default: in the user's cache.")
     ] = None,
@@ -107,13 +115,13 @@ def worlds(
     if not runs:
         raise InvalidDataError(f"{held_out}: no rankers that leave out a world of {data}")
     if rules:
-        _measure_rules(runs, without, processes, out)
+        _measure_rules(runs, without, processes, out, held_out)
         return
     if prompts:
         _export_prompts(runs, prompts)
         return
     if written:
-        _measure_written(runs, written, out, cascade=cascade)
+        _measure_written(runs, written, out, cascade=cascade, trust=trust, threshold=threshold)
         return
     more = [replace(run, without=(*left_out, *without)) for run in runs] if without else []
     more += [replace(run, renamed=True) for run in runs if renamed and not run.has_own_tools]
@@ -141,14 +149,13 @@ def worlds(
 
 def _export_prompts(runs: "Sequence[WorldRun]", file: Path) -> None:
     """Write the prompts of all requests."""
-    from contextune_lab.worlds.load import load_world
-    from contextune_lab.worlds.world import read_world
+    from contextune_lab.worlds.run import opened
     from contextune_lab.worlds.written import export_prompts
 
     rows: list[dict[str, Any]] = []
     with output.progress("Prompts") as update:
         for number, run in enumerate(runs, 1):
-            with load_world(read_world(run.folder), cache=run.cache, now=run.now) as loaded:
+            with opened(run) as loaded:
                 rows += export_prompts(loaded)
             update(number, len(runs))
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
@@ -163,13 +170,19 @@ def _export_prompts(runs: "Sequence[WorldRun]", file: Path) -> None:
 
 
 def _measure_written(
-    runs: "Sequence[WorldRun]", files: "Sequence[Path]", out: Path | None, *, cascade: bool
+    runs: "Sequence[WorldRun]",
+    files: "Sequence[Path]",
+    out: Path | None,
+    *,
+    cascade: bool,
+    trust: float | None,
+    threshold: float | None,
 ) -> None:
     """Judge written calls, and, if wanted, the light planner without and with them."""
     from contextune.errors import InvalidDataError
     from contextune.evaluate.outcomes import Judge
     from contextune_lab.worlds.ask import ask_world
-    from contextune_lab.worlds.load import load_world
+    from contextune_lab.worlds.run import opened
     from contextune_lab.worlds.tables import written_table
     from contextune_lab.worlds.world import read_world
     from contextune_lab.worlds.written import ask_with_written, judge_written, read_written_calls
@@ -179,16 +192,19 @@ def _measure_written(
     light: list[RequestResult] = []
     revised: list[RequestResult] = []
     asked = used = 0
+    held_out = next((run.rankers for run in runs), None)
+    answered: list[str] = []
     for run in runs:
         world = read_world(run.folder)
         if not any(request.id in calls for request in world.requests):
             continue
-        with load_world(world, cache=run.cache, now=run.now) as loaded:
+        answered.append(world.name)
+        with opened(run) as loaded:
             schemas = {tool.id: tool.parameters for tool in world.tools}
             alone += judge_written(world, Judge.of_contacts(schemas, loaded.user.contacts), calls)
             if cascade:
                 light += ask_world(loaded)
-                results, planner = ask_with_written(loaded, calls)
+                results, planner = ask_with_written(loaded, calls, trust=trust, threshold=threshold)
                 revised += results
                 asked, used = asked + len(planner.asked), used + len(planner.used)
     if not alone:
@@ -200,11 +216,17 @@ def _measure_written(
             f"The model was needed for {asked} of {len(revised)} requests; {used} of its answers were valid "
             "calls of the tools that are offered today."
         )
-    record(out, table)
+    seen = _seen(answered, held_out)
+    output.print_line("; ".join(_seen_lines(seen)))
+    record(out, *_with_seen([table], seen))
 
 
 def _measure_rules(
-    runs: "Sequence[WorldRun]", names: Sequence[str] | None, processes: int, out: Path | None
+    runs: "Sequence[WorldRun]",
+    names: Sequence[str] | None,
+    processes: int,
+    out: Path | None,
+    held_out: Path | None,
 ) -> None:
     """Print what changes without each rule, and the rules that never fire or lift nothing."""
     from contextune_lab.worlds.ablation import rule_effects, rules_table
@@ -213,11 +235,21 @@ def _measure_rules(
         effects = rule_effects(runs, names or None, processes=processes, progress=update)
     table = rules_table(effects)
     _print_tables([table])
-    never = [effect.name for effect in effects if not effect.fired]
-    useless = [effect.name for effect in effects if effect.fired and effect.lifts_nothing]
-    output.print_line(f"Never fired: {', '.join(never) or 'none'}.")
-    output.print_line(f"Lift nothing: {', '.join(useless) or 'none'}.")
-    record(out, *_with_seen([table], _seen([run.world for run in runs])))
+    fired = [effect for effect in effects if effect.fired]
+    lists = {
+        "Never fired": [effect.name for effect in effects if not effect.fired],
+        "Lift nothing in worlds that they were not written from": [
+            effect.name for effect in fired if effect.is_judged and effect.lifts_nothing
+        ],
+        "Not judged, as they were written from all of these worlds": [
+            effect.name for effect in fired if not effect.is_judged
+        ],
+    }
+    for title, listed in lists.items():
+        output.print_line(f"{title}: {', '.join(listed) or 'none'}.")
+    seen = _seen([run.world for run in runs], held_out, [effect.name for effect in effects])
+    output.print_line("; ".join(_seen_lines(seen)))
+    record(out, *_with_seen([table], seen))
 
 
 def _parts(
@@ -248,17 +280,27 @@ def _print_tables(tables: "Iterable[BenchTable]") -> None:
         output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
 
 
-def _seen(names: Sequence[str], held_out: Path | None = None) -> dict[str, list[str]]:
-    """The models that have seen each world; those that are replaced have not."""
+def _seen(
+    names: Sequence[str], held_out: Path | None = None, rules: Sequence[str] | None = None
+) -> dict[str, list[str]]:
+    """The models and rules that have seen each world; rankers that are replaced have not."""
     from contextune_lab.worlds.held_out import CALLS, RANKERS, TOOLS
     from contextune_lab.worlds.seen import seen_worlds
+    from contextune_lab.worlds.switches import RULES, written_from
 
-    seen, replaced = seen_worlds(), {CALLS, RANKERS, TOOLS} if held_out else set[str]()
-    return {name: [model for model in seen.get(name, ()) if model not in replaced] for name in names}
+    models, replaced = seen_worlds(), {CALLS, RANKERS, TOOLS} if held_out else set[str]()
+    chosen = RULES if rules is None else rules
+    return {
+        name: [
+            *(model for model in models.get(name, ()) if model not in replaced),
+            *(f"rule {rule}" for rule in chosen if name in written_from(rule)),
+        ]
+        for name in names
+    }
 
 
 def _seen_lines(seen: Mapping[str, Sequence[str]]) -> list[str]:
-    """Which models have seen which worlds, in words."""
+    """Which models and rules have seen which worlds, in words."""
     by_models: dict[tuple[str, ...], list[str]] = {}
     for name, models in seen.items():
         by_models.setdefault(tuple(models), []).append(name)

@@ -10,21 +10,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from contextune_lab.worlds.seen import write_trained_on
-from contextune_lab.worlds.splits import CHOOSE_ON
+from contextune_lab.worlds.splits import CHOOSE_ON, REPORT_ON
 
 LIGHT_WORLDS = tuple(f"x{number:02}" for number in range(1, 22))
 """All light worlds."""
 READING_WORLDS = (*CHOOSE_ON, *LIGHT_WORLDS[:6])
 """Worlds that the reading model is trained on."""
 RANKER_WORLDS = (
-    *("w03", "w04", "w07", "w09", "w10", "w12", "x07", "x09"),
+    *REPORT_ON,
+    *("x07", "x09"),
     *LIGHT_WORLDS[12:],
 )
 """Worlds that the rankers after the reading model are trained on: it has not seen them."""
-WIDE_WORLDS = (
-    *("w01", "w02", "w03", "w04", "w05", "w06", "w07", "w08", "w09", "w10", "w12"),
-    *LIGHT_WORLDS[:12],
-)
+WIDE_WORLDS = (*CHOOSE_ON, *REPORT_ON, *LIGHT_WORLDS[:12])
 """Worlds that the ranker before the reading model is trained on."""
 READING_DATA = (
     *("personas", "training and everyday requests of personas", "pairs", "authored stores"),

@@ -5,7 +5,8 @@ reading model and its rankers are those that ship: `trained_on.json` says what t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from contextune.types import Plan, Progress, Tool, ToolHit
 from contextune_lab.train.planned_requests import NO_CONTEXT, ORACLE, RETRIEVED, PlannedRequest
 from contextune_lab.train.rankers.tools.examples import ToolExample, without_context
 from contextune_lab.train.rankers.tools.train import FeaturedExample
+from contextune_lab.worlds.catalogue import ToolCatalogue
 
 METRICS = ("AST", "exact", "hallucination")
 NO_RETRIEVAL, RAG, TUNED = "no retrieval", "RAG, no context", "context-tuned"
@@ -102,6 +104,29 @@ def plan_rows(
 def light_plans(planner: Planner) -> PlanFunction:
     """Plan with a planner that needs no language model."""
     return lambda _row, _request, planning_input, tools: planner.plan(planning_input, tools)
+
+
+def renamed_plans(plan_of: PlanFunction, catalogues: Sequence[ToolCatalogue]) -> PlanFunction:
+    """Plan with the same tools under other names, in one of the catalogues; the plans have the own names.
+
+    A request always has the same catalogue.
+    """
+    renamed = [{catalogue.tool_id(tool.id): tool for tool in catalogue.tools} for catalogue in catalogues]
+
+    def plan(
+        row: str, request: PlannedRequest, planning_input: PlanningInput, tools: Sequence[ToolHit]
+    ) -> Plan | None:
+        number = crc32(request.name.encode()) % len(catalogues)
+        hits = [replace(hit, tool=renamed[number][hit.tool.id]) for hit in tools]
+        made = plan_of(row, request, planning_input, hits)
+        if made is None:
+            return None
+        names = catalogues[number].originals[made.tool]
+        arguments = {names.arguments.get(name, name): value for name, value in made.arguments.items()}
+        own = next(hit.tool for hit in tools if hit.tool.id == names.tool)
+        return replace(made, tool=own.id, name=own.name, arguments=arguments)
+
+    return plan
 
 
 def plan_error(
