@@ -85,9 +85,7 @@ def _texts(value: Any) -> Iterator[str]:
             case str(text):
                 yield text
             case Mapping() as fields:
-                rest += [
-                    part for pair in cast("Mapping[Any, Any]", fields).items() for part in reversed(pair)
-                ]
+                rest += [*fields.values(), *fields.keys()]
             case list() | tuple() as entries:
                 rest += reversed(cast("Sequence[Any]", entries))
             case _:
