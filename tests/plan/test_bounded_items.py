@@ -11,7 +11,7 @@ import pytest
 from contextune.plan.arguments import people
 from contextune.plan.arguments.candidates import value_candidates
 from contextune.plan.arguments.leaves import tool_leaves
-from contextune.plan.bounded_items import MAX_FIELD, bounded_item, clamp_time
+from contextune.plan.bounded_items import MAX_ENTRIES, MAX_FIELD, bounded_item, clamp_time
 from contextune.plan.misspellings import respell
 from contextune.plan.names import match_names
 from contextune.plan.planning_input import PlanningInput
@@ -64,6 +64,13 @@ def test_long_texts_and_runs_are_cut() -> None:
     assert len(fields["content"]) == MAX_FIELD
     assert len(fields["tags"][0]) < 99
     assert inputs("show it", item).items[0].fields == fields
+
+
+def test_long_lists_and_nested_texts_are_cut() -> None:
+    item = Item("m", "Mail", {"recipients": ["a@example.net"] * 9_000, "parts": [{"text": "x" * 90_000}]})
+    fields = bounded_item(item).fields
+    assert len(fields["recipients"]) == MAX_ENTRIES
+    assert len(fields["parts"][0]["text"]) == MAX_FIELD
 
 
 @pytest.mark.parametrize("start", EXTREME)
