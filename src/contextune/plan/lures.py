@@ -59,9 +59,10 @@ def _texts(value: object) -> Iterator[str]:
     """The texts of a field, those in lists and fields of its own included."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | dict):
-        parts = cast("list[object]", value if isinstance(value, list) else list(value.values()))
-        for part in parts[:MAX_ENTRIES]:
+    elif isinstance(value, dict):
+        yield from _texts(list(cast("dict[str, object]", value).values()))
+    elif isinstance(value, list):
+        for part in cast("list[object]", value)[:MAX_ENTRIES]:
             yield from _texts(part)
 
 

@@ -79,17 +79,16 @@ def _ways(text: str) -> list[str]:
 
 def _texts(value: Any) -> Iterator[str]:
     """The texts in a value of any depth."""
-    rest = [value]
+    rest: list[Any] = [value]
     while rest:
-        match rest.pop():
-            case str(text):
-                yield text
-            case Mapping() as fields:
-                rest += [*fields.values(), *fields.keys()]
-            case list() | tuple() as entries:
-                rest += reversed(cast("Sequence[Any]", entries))
-            case _:
-                pass
+        part = rest.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Mapping):
+            fields = cast("Mapping[Any, Any]", part)
+            rest += [*fields.values(), *fields.keys()]
+        elif isinstance(part, list | tuple):
+            rest += reversed(cast("Sequence[Any]", part))
 
 
 def _text_of(shown: str) -> str:
