@@ -1,7 +1,7 @@
 # make demo      the main job on bundled data, from nothing
 # make tour      a walk-through: set up, ask, converse, serve, call a tool
 # make test      all tests                make check   lint, format, types, import contract
-# make fuzz     hostile texts for every pattern, damaged files for every importer; SECONDS=600 bounds it
+# make fuzz     hostile texts for every pattern, random requests, damaged files for every importer; SECONDS=600 bounds it
 # make coverage  tests with coverage      make bench   the benchmarks
 # make worlds    the tables of real exports and requests, from WORLDS (default: ../shared/data/worlds)
 # make docs      documentation site       make dist    all wheels

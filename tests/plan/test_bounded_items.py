@@ -11,7 +11,8 @@ import pytest
 from contextune.plan.arguments import people
 from contextune.plan.arguments.candidates import value_candidates
 from contextune.plan.arguments.leaves import tool_leaves
-from contextune.plan.bounded_items import MAX_FIELD, bounded_item, clamp_time
+from contextune.plan.bounded_items import MAX_ENTRIES, MAX_FIELD, bounded_item, clamp_time
+from contextune.plan.misspellings import respell
 from contextune.plan.names import match_names
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy import references
@@ -63,6 +64,13 @@ def test_long_texts_and_runs_are_cut() -> None:
     assert len(fields["content"]) == MAX_FIELD
     assert len(fields["tags"][0]) < 99
     assert inputs("show it", item).items[0].fields == fields
+
+
+def test_long_lists_and_nested_texts_are_cut() -> None:
+    item = Item("m", "Mail", {"recipients": ["a@example.net"] * 9_000, "parts": [{"text": "x" * 90_000}]})
+    fields = bounded_item(item).fields
+    assert len(fields["recipients"]) == MAX_ENTRIES
+    assert len(fields["parts"][0]["text"]) == MAX_FIELD
 
 
 @pytest.mark.parametrize("start", EXTREME)
@@ -129,3 +137,26 @@ def test_few_capitals_are_tried_as_nicknames() -> None:
     late = " ".join(["ask", *(f"{word}x".title() for word in WORDS[:100]), "Zach"])
     assert match_names(early, contacts)[0].words
     assert not match_names(late, contacts)[0].words
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["q" * 2_000, "qzj" * 600 + " x", " ".join(f"{word}qz" for word in WORDS), " ".join(["kbmtrwzq"] * 900)],
+    ids=["one long word", "repeated", "many words", "one word often"],
+)
+def test_few_words_are_tried_in_place_of_unknown_ones(text: str) -> None:
+    asked: list[int] = []
+
+    def knows(word: str) -> bool:
+        asked.append(len(word))
+        return False
+
+    assert respell(text, (), knows) == text
+    assert len(asked) < 25_000  # without a bound, 100,000 for the word of 2,000 letters
+
+
+def test_longest_word_that_is_spelt_right_has_24_letters() -> None:
+    word = "electroencephalographics"
+    wrong = word.replace("graph", "grpah")
+    assert respell(f"show the {wrong} now", (), {word}.__contains__) == f"show the {word} now"
+    assert respell(f"show the {wrong}x now", (), {f"{word}x"}.__contains__) == f"show the {wrong}x now"

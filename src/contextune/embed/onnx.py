@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from contextune._internal.assets import model_folder
+from contextune._internal.cpu_time import map_in_threads
 from contextune._internal.onnx_runtime import available_cores, open_session
 from contextune._internal.wordpiece import open_tokenizer
 from contextune.embed.protocol import Matrix, replace_surrogates
@@ -68,7 +69,7 @@ class OnnxEmbedder:
         encodings = map(self._tokenizer.encode, replace_surrogates(texts))
         if self._threads > 1 and len(texts) > 1:
             with ThreadPoolExecutor(min(self._threads, len(texts))) as pool:
-                for row, vector in zip(out, pool.map(self._run, list(encodings)), strict=True):
+                for row, vector in zip(out, map_in_threads(pool, self._run, encodings), strict=True):
                     row[:] = vector
         else:
             for row, encoding in zip(out, encodings, strict=True):

@@ -14,6 +14,8 @@ from contextune.types.field_values import read_time
 
 MAX_FIELD = 20_000
 """Characters of a field that planners read; importers store fewer."""
+MAX_ENTRIES = 1_000
+"""Entries of a list that planners read."""
 _FIRST_YEAR, _LAST_YEAR = 1200, 8000  # leap years, which have every day
 """Years outside stand for "never": a shift from there would leave what `datetime` can hold."""
 
@@ -38,6 +40,7 @@ def _bounded(value: object) -> object:
     if isinstance(value, str):
         return bounded_text(value, MAX_FIELD)
     if isinstance(value, list):
-        parts = cast("list[object]", value)
-        return [bounded_text(part, MAX_FIELD) if isinstance(part, str) else part for part in parts]
+        return [_bounded(part) for part in cast("list[object]", value)[:MAX_ENTRIES]]
+    if isinstance(value, dict):
+        return {name: _bounded(part) for name, part in cast("dict[str, object]", value).items()}
     return value

@@ -7,8 +7,11 @@ contact wrote is never one.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import cast
 
+from contextune.plan.bounded_items import MAX_ENTRIES, MAX_FIELD
 from contextune.plan.values import ADDRESS, ContactLookup
 from contextune.types import Item
 
@@ -40,13 +43,27 @@ def is_by_stranger(item: Item, contacts: ContactLookup) -> bool:
 
 
 def is_lure(item: Item, contacts: ContactLookup) -> bool:
-    """Whether an item by a stranger names whom to reach in its title, or hides text from its reader."""
+    """Whether an item by a stranger names whom to reach in its title, or hides text from its reader.
+
+    Fields are searched as far as planners read them.
+    """
     if not is_by_stranger(item, contacts):
         return False
     title = unicodedata.normalize("NFKC", item.title[:_MAX_TITLE])
     if _has_address(title, item) or not _OVERRIDES.isdisjoint(title):
         return True
-    return any(isinstance(value, str) and _hides_text(value) for value in item.fields.values())
+    return any(_hides_text(text[:MAX_FIELD]) for value in item.fields.values() for text in _texts(value))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a field, those in lists and fields of its own included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts(list(cast("dict[str, object]", value).values()))
+    elif isinstance(value, list):
+        for part in cast("list[object]", value)[:MAX_ENTRIES]:
+            yield from _texts(part)
 
 
 @lru_cache(maxsize=256)

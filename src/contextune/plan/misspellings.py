@@ -9,7 +9,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from contextune.plan.names import fold_accents
-from contextune.plan.spelling import Knows, meant_word
+from contextune.plan.spelling import Knows, is_known, meant_word
 from contextune.plan.words import is_one_edit
 
 _KNOWN = (
@@ -31,6 +31,8 @@ _OFTEN = {
 }
 """Misspellings with more than one wrong letter, or of one that may be wrong in a longer word, too."""
 _SHORTEST = 5
+_MOST = 20
+"""Words of one request that nobody knows for which others are tried."""
 _WORDS = frozenset(
     [
         *("rewind", "remand", "remainder", "reminded", "remaining", "cancer", "chancel", "scheduler"),
@@ -49,14 +51,17 @@ def respell(text: str, names: Collection[str] = (), knows: Knows | None = None) 
     """
     quotes = [match.span() for match in _QUOTED.finditer(text)]
     own: set[str] | None = None
+    unknown: dict[str, str | None] = {}
     parts: list[str] = []
     end = 0
     for match in _WORD.finditer(text):
+        if any(first <= match.start() < last for first, last in quotes):
+            continue
         is_first = not text[: match.start()].strip()
         word = _meant(match.group(), is_first=is_first)
         if word is None and knows and (is_first or match.group().islower()):
-            word = _respelt(match.group(), knows)
-        if word is None or any(first <= match.start() < last for first, last in quotes):
+            word = _respelt(match.group(), knows, unknown)
+        if word is None:
             continue
         if own is None:
             own = {part for name in names for part in fold_accents(name).split()}
@@ -67,11 +72,16 @@ def respell(text: str, names: Collection[str] = (), knows: Knows | None = None) 
     return "".join([*parts, text[end:]])
 
 
-def _respelt(word: str, knows: Knows) -> str | None:
-    """A word that nobody knows as it is meant."""
-    if not word[1:].islower():
+def _respelt(word: str, knows: Knows, unknown: dict[str, str | None]) -> str | None:
+    """A word that nobody knows as it is meant; `unknown` has those that were looked up before."""
+    low = word.lower()
+    if not word[1:].islower() or is_known(low, knows):
         return None
-    meant = meant_word(word.lower(), knows)
+    if low not in unknown:
+        if len(unknown) == _MOST:
+            return None
+        unknown[low] = meant_word(low, knows)
+    meant = unknown[low]
     return meant.capitalize() if meant and word[0].isupper() else meant
 
 

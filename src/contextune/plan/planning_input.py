@@ -44,8 +44,8 @@ class PlanningInput:
     @cached_property
     def read_hits(self) -> list[ItemHit]:
         """The best `max_items` hits, without lures of strangers."""
-        safe = (hit for hit in self.hits if not is_lure(hit.item, self.people))
-        return [_bounded(hit) for hit in islice(safe, self.max_items)]
+        safe = (hit for hit in map(_bounded, self.hits) if not is_lure(hit.item, self.people))
+        return list(islice(safe, self.max_items))
 
     @cached_property
     def items(self) -> list[Item]:

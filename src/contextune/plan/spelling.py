@@ -20,6 +20,8 @@ _SWAPPED, _INSERTED, _DROPPED, _CHANGED = 8, 2, 2, 1
 _SHORT, _LONG = 4, 6
 """In shorter words only swapped letters are mended, of frequent words; in longer ones any letter."""
 _LEAST_SHORT = 1_000_000
+_LONGEST = 24
+"""Letters of the longest word that is mended: what is tried grows with the square of its length."""
 _ENDINGS = ("s", "es", "ed", "ing")
 _MIN_STEM = 3
 Knows = Callable[[str], bool]
@@ -28,16 +30,16 @@ Knows = Callable[[str], bool]
 def private_words(words: Iterable[str], knows: Knows) -> frozenset[str]:
     """The words that nobody knows, not even by a typing error: those of the user's own language."""
     return frozenset(
-        word for word in words if len(word) > _SHORT and word.isalpha() and not _is_known(word, knows)
+        word for word in words if len(word) > _SHORT and word.isalpha() and not is_known(word, knows)
     )
 
 
 def meant_word(word: str, knows: Knows) -> str | None:
-    """The word that is meant by one in lower case that nobody knows; None if it is known, or nothing is near.
+    """The word that is meant by one in lower case that nobody knows; None if nothing is near, or it is long.
 
     `knows` says whether the user's items or tools have a word.
     """
-    if not word.isascii() or not word.isalpha() or _is_known(word, knows) or not _dictionary():
+    if len(word) > _LONGEST or not word.isascii() or not word.isalpha() or not _dictionary():
         return None
     best, most = None, (_LEAST if len(word) >= _SHORT else _LEAST_SHORT) - 1
     for other, factor in _edits(word):
@@ -47,7 +49,7 @@ def meant_word(word: str, knows: Knows) -> str | None:
     return best
 
 
-def _is_known(word: str, knows: Knows) -> bool:
+def is_known(word: str, knows: Knows) -> bool:
     """Whether somebody knows a word; the large dictionary is asked last."""
     stems = (word, *(word.removesuffix(ending) for ending in _ENDINGS))
     stems = [stem for stem in stems if len(stem) >= _MIN_STEM]

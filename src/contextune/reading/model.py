@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from contextune._internal.assets import model_folder
 from contextune._internal.caches import CachedFunction
+from contextune._internal.cpu_time import map_in_threads
 from contextune._internal.onnx_runtime import available_cores, open_session
 from contextune._internal.wordpiece import WordPieceTokenizer
 from contextune.errors import EmbedderError
@@ -114,13 +115,13 @@ class ReadingModel:
         def read(call: CallInput) -> CallReading:
             return self._read_call(request, *call)
 
-        return list(self._pool.map(read, calls))
+        return map_in_threads(self._pool, read, calls)
 
     def _score(self, head: str, request: str, texts: Sequence[str]) -> Floats:
         if not texts:
             return np.empty(0, np.float32)
         score = partial(self._scores, head, tuple(self._tokens(request, _LIMITS[head][0])))
-        return np.fromiter(self._pool.map(score, texts), np.float32, len(texts))
+        return np.array(map_in_threads(self._pool, score, texts), np.float32)
 
     def _score_pair(self, head: str, first: tuple[int, ...], text: str) -> float:
         """The score of a text beside the tokens of a request."""

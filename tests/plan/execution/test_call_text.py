@@ -33,6 +33,45 @@ def test_long_lists_say_how_long_they_are() -> None:
     assert "1,000 entries" in shown
 
 
+def test_last_entries_of_a_long_list_are_shown() -> None:
+    shown = call_text("mail/send", {"to": [*(f"a{number}@b.example" for number in range(150)), "evil@x"]})
+    assert shown.endswith("'evil@x'])")
+    assert "… 41 of 151 entries with 'a100@b.example', " in shown
+    whole = call_text("mail/send", {"to": [f"a{number}@b.example" for number in range(110)]})
+    assert all(f"a{number}@b.example" in whole for number in range(110))
+    assert "entries" not in whole
+
+
+def test_address_in_the_middle_of_a_long_list_is_named() -> None:
+    entries: list[object] = [f"guest {number}" for number in range(500)]
+    entries[200] = {"name": "guest 200", "ways": ["evil@x"]}
+    shown = call_text("calendar/invite", {"guests": entries})
+    assert "… 390 of 500 entries with 'evil@x' …" in shown
+
+
+def test_addresses_and_links_in_the_middle_of_a_long_text_are_named() -> None:
+    for way in ("evil@x", "https://evil.example/x?a=1", "www.evil.example"):
+        shown = call_text("mail/send", {"text": f"{'a word ' * 40}BCC <{way}>{' a word' * 40}"})
+        assert f"characters with '{way}')" in shown, shown
+    cut = call_text("mail/send", {"text": f"{'x' * 155} evil@x.example{' a word' * 40}"})
+    assert "with 'evil@x.example'" in cut
+    plain = call_text("mail/send", {"text": f"a@b.example {'a word ' * 80}"})
+    assert "with" not in plain
+
+
+def test_many_addresses_in_a_long_text_are_counted() -> None:
+    shown = call_text("mail/send", {"to": ",".join(f"a{number}@b.example" for number in range(1_000))})
+    assert " more addresses or links)" in shown
+    assert len(shown) < 1_000
+
+
+def test_addresses_in_deep_values_are_named() -> None:
+    value: object = ["evil@x"]
+    for _ in range(2_000):
+        value = [value]
+    assert "evil@x" in call_text("t", {"v": value})
+
+
 def test_values_cannot_fake_other_text() -> None:
     shown = call_text("t", {"a\u202eb": "x', to='me", "note": "line\nbreak\u200b"})
     assert "\u202e" not in shown

@@ -1,5 +1,6 @@
 """A catalogue of 42 tools of other people: operations, sales, a smart home and money; and requests for it."""
 
+from itertools import product
 from typing import Any
 
 from contextune.types import Tool
@@ -213,3 +214,72 @@ refund that
 log the call
 the usual please
 """.strip().splitlines()
+
+_SLOTS = {
+    "SERVICE": ["checkout", "ledger-api", "search", "packing", "review", "parcel-tracker"],
+    "NUMBER": ["4471", "8812", "91-b", "INV-204", "P-3391", "77"],
+    "COMPANY": ["Initech", "Globex", "Umbrella", "Hooli", "Wayne_Freight", "Passport_Partners"],
+    "ROOM": ["cellar", "hall", "attic", "garage", "porch", "nursery"],
+}
+_TEMPLATES = """
+restart the pods of SERVICE
+could you get me the logs of SERVICE since noon
+scale SERVICE down to two replicas
+roll SERVICE back to the version before
+which pods of SERVICE are pending
+rotate the secret of SERVICE and tell nobody
+kick off the job SERVICE-nightly
+what was the error rate of SERVICE last week
+mute the SERVICE alert for an hour
+page whoever is on call for SERVICE: it is down
+let port 8443 through to SERVICE
+silence every alert on SERVICE until it is rolled back
+find the account of COMPANY
+create a lead for COMPANY, they rang about prices
+move the COMPANY deal to negotiation
+log a call with COMPANY about the renewal
+who owns the deal with COMPANY
+send the COMPANY campaign
+export everybody at COMPANY to a file
+note on COMPANY: wants an offer
+add COMPANY as a payee
+bill COMPANY 900 for consulting
+assign ticket NUMBER to the second level
+close NUMBER as a duplicate
+pay NUMBER
+refund NUMBER because it was late
+what is the state of NUMBER
+list the transactions of account NUMBER
+freeze card NUMBER
+transfer 250 to account NUMBER
+move deal NUMBER to won
+what is the balance of NUMBER
+expense NUMBER as travel
+reopen NUMBER
+turn the lights off in the ROOM
+set the ROOM to 19 degrees
+lock the door of the ROOM
+let the guest into the ROOM
+is it damp in the ROOM
+vacuum the ROOM
+show me the camera in the ROOM
+announce in the ROOM that dinner is ready
+run the evening scene in the ROOM
+let a new user open the ROOM
+dim the ROOM a little
+is the ROOM locked
+warm up the ROOM before six
+wake the vacuum in the ROOM
+say good night in the ROOM
+unlock the ROOM
+""".strip().splitlines()
+
+
+def bulk_requests() -> list[str]:
+    """300 requests to the catalogue, in few words, that refer to nothing of the user."""
+    return [
+        template.replace(slot, name.replace("_", " "))
+        for template, (slot, names) in product(_TEMPLATES, _SLOTS.items())
+        if slot in template
+        for name in names
+    ]

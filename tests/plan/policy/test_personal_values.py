@@ -1,6 +1,7 @@
 """Personal values go into calls of foreign tools only if the request refers to where they are from."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -11,6 +12,7 @@ from tests.plan.policy.foreign_tools import (
     FOREIGN_REQUESTS,
     HARVESTING_REQUESTS,
     VAGUE_REQUESTS,
+    bulk_requests,
     foreign_catalog,
     harvesting_catalog,
 )
@@ -135,15 +137,14 @@ def test_foreign_catalogue_gets_no_personal_values(foreign: Tuner) -> None:
 
 def test_harvesting_arguments_stay_empty(harvesting: Tuner) -> None:
     assert len(HARVESTING_REQUESTS) == 15
-    requests = sample(HARVESTING_REQUESTS, 2)
-    leaks = {text: found for text in requests if (found := personal_values(harvesting, text))}
+    leaks = {text: found for text in HARVESTING_REQUESTS if (found := personal_values(harvesting, text))}
     assert leaks == {}
 
 
 def test_vague_requests_take_nothing_from_a_hostile_mail(attacked: Tuner) -> None:
     assert len(VAGUE_REQUESTS) == 20
     items = [*ITEMS, HOSTILE_ITEM]
-    requests = sample(VAGUE_REQUESTS, 4)
+    requests = sample(VAGUE_REQUESTS, 2)
     leaks = {text: found for text in requests if (found := personal_values(attacked, text, items))}
     assert leaks == {}
 
@@ -151,6 +152,16 @@ def test_vague_requests_take_nothing_from_a_hostile_mail(attacked: Tuner) -> Non
 def test_hostile_mail_changes_no_plan_of_a_foreign_catalogue(attacked: Tuner) -> None:
     for text in sample(FOREIGN_REQUESTS, 8, 1):
         assert personal_values(attacked, text, [*ITEMS, HOSTILE_ITEM]) == []
+
+
+def test_hundreds_of_requests_to_a_foreign_catalogue_get_no_personal_values(attacked: Tuner) -> None:
+    requests = bulk_requests()
+    assert len(set(requests)) == 300
+    items = [*ITEMS, HOSTILE_ITEM]
+    leaks = {
+        text: found for text in sample(requests, 61) if (found := personal_values(attacked, text, items))
+    }
+    assert leaks == {}
 
 
 MAIL_TOOL = Tool(
@@ -269,6 +280,45 @@ def test_optional_argument_of_the_kind_is_dropped() -> None:
     }
     plan = Plan(READ_TOOL.id, arguments, 0.99)
     assert kept(plan, READ_TOOL, "how much is it a month") == {"subject"}
+
+
+def needed_values(required: Sequence[str]) -> Plan | None:
+    """The plan of a request that refers to no item, when four items are most probably needed."""
+    exchange_rate = harvesting_catalog()[0]
+    tool = replace(exchange_rate, parameters={**exchange_rate.parameters, "required": ["pair", *required]})
+    hits = [ItemHit(item, 1.0, probability=0.9) for item in (HOSTILE_ITEM, *ITEMS[:3])]
+    planning = PlanningInput(Request("what is the exchange rate of EUR/USD", "me", NOW), USER, hits)
+    arguments = {
+        "pair": Argument("EUR/USD", (Source("said", words="EUR/USD"),), 0.9),
+        "email_subject": Argument("Lease of the flat", (TITLE,), 0.9),
+        "event_title": Argument(HOSTILE_ITEM.title, (Source("item", "m66", "subject"),), 0.9),
+        "contact_name": Argument("Priya Rao", (Source("contact", "Priya Rao"),), 0.9),
+        "sender_email": Argument(ANKE_ADDRESS, (Source("item", "m1", "author"),), 0.9),
+    }
+    readings = Readings((Plan(tool.id, arguments, 0.99, name=tool.name),))
+    return Policy().decide(guard_readings(readings, planning, lambda _: tool, frozenset()), lambda _: tool)
+
+
+def test_probable_items_fill_no_optional_argument() -> None:
+    plan = needed_values([])
+    assert plan is not None
+    assert plan.args == {"pair": "EUR/USD"}
+    assert plan.decision == "act"
+
+
+def test_probable_items_in_required_arguments_are_shown_first() -> None:
+    plan = needed_values(["email_subject"])
+    assert plan is not None
+    assert plan.args == {"pair": "EUR/USD", "email_subject": "Lease of the flat"}
+    assert plan.decision == "confirm"
+
+
+def test_probable_item_of_a_stranger_fills_no_argument() -> None:
+    plan = needed_values(["event_title"])
+    assert plan is not None
+    assert plan.args == {"pair": "EUR/USD"}
+    assert [missing.argument for missing in plan.missing] == ["event_title"]
+    assert plan.decision == "ask"
 
 
 def test_said_values_stay_whatever_their_source() -> None:

@@ -15,6 +15,7 @@ from tests.serve.conftest import NO_LIMITS, LiveService, running
 from tests.serve.waiting import PATIENCE, wait_until
 
 from contextune.serve.http.limits import ConnectionLimits
+from contextune.serve.http.run import UVICORN_OPTIONS
 
 
 def connect(service: LiveService, source: str = "127.0.0.1") -> socket.socket:
@@ -122,3 +123,13 @@ def test_request_that_takes_longer_than_the_head_is_answered(tmp_path: Path) -> 
                 yield bytes([byte])
 
         assert ines.put("/v1/me", content=slow_body(), headers=headers).status_code == 204
+
+
+def test_idle_connections_are_kept_longer_than_clients_and_proxies_keep_them(service: LiveService) -> None:
+    """Else this end closes a connection while a request is under way: nginx and load balancers keep 60 s."""
+    assert UVICORN_OPTIONS["timeout_keep_alive"] == 75
+    with connect(service) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
+            sleep(6)  # uvicorn's own limit is five seconds

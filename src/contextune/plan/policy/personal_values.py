@@ -79,8 +79,8 @@ def guard_plan(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[Plan, boo
                 missing.append(Missing(name, parameter.question))
             continue
         kept[name] = argument
-        shown = shown or reference == "kind"
-        shown = shown or (reference in ("named", "needed") and not values.only_reads)
+        shown = shown or reference in ("kind", "needed")
+        shown = shown or (reference == "named" and not values.only_reads)
     if len(kept) < len(plan.arguments):
         plan = replace(plan, arguments=kept, missing=tuple(missing))
     return plan, shown
@@ -151,20 +151,24 @@ class PersonalValues:
             self._source(source, argument.value, parameter, items) for source in sources
         ]
         if None in found:
-            return "needed" if self._is_needed(argument, sources) else None
+            return "needed" if self._is_needed(argument, parameter, sources) else None
         is_weak = "kind" in found
         if is_weak and (parameter is None or not parameter.required):
             return None
         return "kind" if is_weak else "named" if "named" in found else "said"
 
-    def _is_needed(self, argument: Argument, sources: Sequence[Source]) -> bool:
-        """Whether the value is the title or a person of items that the request most probably needs.
+    def _is_needed(self, argument: Argument, parameter: Parameter | None, sources: Sequence[Source]) -> bool:
+        """Whether a required value is the title or a person of items that the request most probably needs.
 
-        Addresses, numbers and links are never taken on these grounds, nor other fields of an item.
+        Addresses, numbers and links are never taken on these grounds, nor other fields of an item, nor what
+        a stranger wrote.
         """
-        if argument.confidence < _SURE or any(map(_reaches_somebody, _texts(argument.value))):
+        if parameter is None or not parameter.required or argument.confidence < _SURE:
             return False
-        needed = [hit.item for hit in self.inputs.read_hits if hit.probability and hit.probability >= _NEEDED]
+        if any(map(_reaches_somebody, _texts(argument.value))):
+            return False
+        probable = [hit.item for hit in self.inputs.read_hits if (hit.probability or 0.0) >= _NEEDED]
+        needed = [item for item in probable if not is_by_stranger(item, self.inputs.people)]
         people = {person.casefold() for item in needed for person in item.people}
         titles = {item.id: item.title for item in needed}
         return all(

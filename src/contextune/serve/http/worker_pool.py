@@ -8,7 +8,7 @@ is no burst, calls that would be late are refused at once, and those that are la
 
 All of that holds among the calls of one user. Users take turns by the time they were served, none fills the
 queue while others wait, and none takes the last thread while there are others. What a call costs in CPU time
-is charged to its user's budget; a user without any is refused.
+is charged to its user's budget, that of the models' threads included; a user without any is refused.
 """
 
 import asyncio
@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from threading import Condition, Thread
-from time import monotonic, thread_time
+from time import monotonic
 from typing import ParamSpec, TypeVar, cast
 
+from contextune._internal.cpu_time import cpu_seconds
 from contextune.serve.http.errors import over_budget, overloaded, timed_out
 from contextune.serve.http.limits import CpuBudget
 
@@ -314,13 +315,13 @@ class WorkerPool:
         job = self._take()
         if job is None:
             return False
-        start = thread_time()
+        start = cpu_seconds()
         try:
             try:
                 result = job.call()
             finally:
                 if self._budget and job.owner:
-                    self._budget.charge(job.owner, thread_time() - start)
+                    self._budget.charge(job.owner, cpu_seconds() - start)
         except BaseException as error:  # the caller gets it
             self._finish(job)
             job.future.set_exception(error)

@@ -30,6 +30,37 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|incl|approx)\.", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?;•*|")
 _CLAUSE_ENDS = frozenset(':—–()[]{}"“”`')
 _COMMA = frozenset(",/&+-")
+_CLAUSE_JOINS = _JOINS | {"but", "plus", "while"}
+_PREPOSITIONS = frozenset(
+    [
+        *("across", "against", "along", "among", "around", "beyond", "like", "matching", "since", "than"),
+        *("to", "toward", "towards", "until", "upon", "via", "within"),
+    ]
+)
+"""Prepositions beside those by which English is told."""
+_LOOKED_AT = frozenset(
+    [
+        *(
+            "album",
+            "article",
+            "attachment",
+            "board",
+            "book",
+            "calendar",
+            "canvas",
+            "card",
+            "channel",
+            "chapter",
+        ),
+        *("chat", "conversation", "dashboard", "diagram", "document", "drawing", "email", "entry", "event"),
+        *("file", "folder", "gallery", "image", "inbox", "issue", "list", "log", "mail", "map", "memo"),
+        *("message", "note", "notebook", "page", "pdf", "photo", "picture", "playlist", "post", "preview"),
+        *("profile", "recipe", "record", "reminder", "report", "result", "score", "sheet", "site", "song"),
+        *("spreadsheet", "story", "tab", "task", "text", "thread", "ticket", "url", "video", "view", "web"),
+        *("webpage", "website"),
+    ]
+)
+"""What is opened to be read; a valve, a gate or an account is not."""
 _SHORT = 2
 """Words of a sentence that names a thing and needs no verb: "Current song"."""
 _ACRONYM = 3
@@ -113,8 +144,7 @@ def verb_effect(word: str) -> Effect | None:
 
 @lru_cache(maxsize=4096)
 def _effect(name: str, description: str) -> ToolEffect:
-    by_name = name_effect(name)
-    kinds: set[Effect] = set() if by_name is None else {by_name}
+    kinds: set[Effect] = set()
     unknown: list[str] = []
     if len(description) > _MAX_DESCRIPTION:
         unknown.append("…")
@@ -123,6 +153,11 @@ def _effect(name: str, description: str) -> ToolEffect:
             unknown.append(word)
         else:
             kinds.add(effect)
+    by_name, words = name_effect(name), identifier_words(name)
+    if words[:1] == ["open"] and len(words) > 1 and "reads" not in kinds and not _are_looked_at(words):
+        unknown.append("open")  # `open_valve`, unless the description says what is read
+    if by_name is not None:
+        kinds.add(by_name)
     return ToolEffect(frozenset(kinds), tuple(dict.fromkeys(unknown)))
 
 
@@ -185,11 +220,14 @@ def _clause_effects(words: Sequence[str]) -> Iterator[tuple[Effect | None, str]]
             continue
         verb = _forms().get(word)
         if verb is None:
-            if _may_be_verb(word, before, after):
+            if _may_be_verb(word, before, after, head):
                 yield None, word
             continue
+        behind = words[place + 1 : place + 1 + _LIGHT_OBJECT]
+        if verb.base == "open" and _opens_unknown(words[max(0, place - 3) : place + 1], behind, verb, head):
+            yield None, word  # beside what its verb is otherwise
         if verb.form != "past" and verb.base in _list("light") and _may_be_verb_form(verb, before):
-            if effect := _light_effect(verb, words[place + 1 : place + 1 + _LIGHT_OBJECT]):
+            if effect := _light_effect(verb, behind):
                 yield effect, word
         elif verb.effect is None or (verb.form == "past" and _describes(words[:place], verb)):
             continue
@@ -237,17 +275,45 @@ def _describes(before: Sequence[str], verb: _Verb) -> bool:
     return verb.effect == "changes"  # "the files attached to a mail"
 
 
+def _opens_unknown(through: Sequence[str], behind: Sequence[str], verb: _Verb, head: _Verb | None) -> bool:
+    """Whether something is opened that is not looked at: "opens the valve", but "open slots of a day"."""
+    before, after = (through[-2] if len(through) > 1 else ""), next(iter(behind), "")
+    if verb.form == "past" and not _list("perfect").isdisjoint(through[-4:-1]):
+        return False  # "that have not been opened"
+    if not before and not verb.is_third and verb.form == "present" and after not in _list("objects"):
+        return False
+    return _is_verb(through[-1], verb, before, after, head) and not _are_looked_at(behind)
+
+
+def _are_looked_at(words: Sequence[str]) -> bool:
+    return not _LOOKED_AT.isdisjoint([*words, *(word.removesuffix("s") for word in words)])
+
+
 def _may_be_verb_form(verb: _Verb, before: str) -> bool:
     return before not in _list("before_nouns") or verb.base not in _list("nouns_too")
 
 
-def _may_be_verb(word: str, before: str, after: str) -> bool:
-    """Whether a word that is not known stands where a verb stands: "and zaps the disk"."""
-    if after not in _list("objects", "particles") or word.endswith("ly"):
+def _may_be_verb(word: str, before: str, after: str, head: _Verb | None) -> bool:
+    """Whether a word that is not known stands where a verb stands: "and zaps the disk", "and zaps disks"."""
+    if word.endswith("ly") or word in _list("objects", "before_nouns", "joins", "before_verbs", "english"):
         return False
-    if word in _list("objects", "before_nouns", "joins", "before_verbs", "english"):
+    if after in _list("objects", "particles"):
+        return not before or before in _COMMA or before in _list("before_verbs", "joins")
+    if not word.endswith("s") or word.endswith(("ss", "'s")) or not after.isalpha() or _ends_phrase(after):
         return False
-    return not before or before in _COMMA or before in _list("before_verbs", "joins")
+    follows_join = before in _COMMA or before in _CLAUSE_JOINS
+    # "List names and owners present" has no verb in the third person to which another one is joined
+    return not before or before in _list("before_verbs") or (follows_join and (not head or head.is_third))
+
+
+def _ends_phrase(word: str) -> bool:
+    """Whether a word that follows a noun shows that it is one: a preposition, a join or a verb."""
+    if word in _PREPOSITIONS or word in _list("after_nouns", "before_verbs", "joins", "passive", "perfect"):
+        return True
+    if word in _list("english") and word not in _list("objects"):
+        return True
+    verb = _forms().get(word)
+    return verb is not None and (verb.form != "present" or verb.base not in _list("nouns_too"))
 
 
 def _is_verb(word: str, verb: _Verb, before: str, after: str, head: _Verb | None) -> bool:
