@@ -94,7 +94,8 @@ class Tuner:
         Args:
             store: the users' items, usage events, contacts and vectors.
             embedder: text to vectors; the bundled model by default.
-            method: how to rank context: learned (default), situated, hybrid, semantic or bm25.
+            method: how to rank context: reading (default; learned below 100 items), learned, situated,
+                hybrid, semantic or bm25.
             ranker: replaces the bundled ranking model; or a function, which is called at each request.
             tools: the tools that can be called, or a retriever over them.
             querygen: has a language model write the search queries for tools.
