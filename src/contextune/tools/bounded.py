@@ -30,6 +30,10 @@ _COMMON = 0.1
 _MAX_REPEATS = 2
 _MIN_LENGTH = 4
 _STEM = 5
+_MAX_PARAMETER_WORDS = 4
+"""A parameter with more words in its name describes other tools, not an argument."""
+_LOOSE_END = " ,;:–—-(/"
+"""What a sentence does not end with, once its rest is dropped."""
 
 
 @dataclass(slots=True)
@@ -49,7 +53,8 @@ class _Description:
         text = " ".join(self.sentences[position] for position in sorted(self.kept))
         examples = tuple(text for text in self.tool.examples if text not in self.foreign_examples)
         title = self.tool.title if not self.tool.description or _is_about(self.tool.title, self.own) else ""
-        return replace(self.tool, description=_without_repeats(text), title=title, examples=examples)
+        tool = replace(self.tool, description=_without_repeats(text), title=title, examples=examples)
+        return _without_long_parameters(tool)
 
 
 def bound_descriptions(
@@ -139,33 +144,58 @@ def _drop_foreign_texts(
     for (number, position, clause), vector in zip(clauses, vectors, strict=False):
         if _is_foreign(vector, tools, number):
             sentence = descriptions[number].sentences[position]
-            descriptions[number].sentences[position] = sentence.replace(clause, " ", 1).strip()
+            descriptions[number].sentences[position] = _ended(sentence.replace(clause, " ", 1))
     for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=True):
         if _is_foreign(vector, tools, number):
             descriptions[number].foreign_examples.add(text)
 
 
 def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
-    """Drop the name words of other servers' tools after the last of a tool's own words in a sentence."""
+    """End a sentence at the first name word of another server's tool behind the tool's own words."""
     named: dict[str, set[str]] = {}
     for description in descriptions:
         for word in identifier_words(description.tool.name):
-            named.setdefault(word[:_STEM], set()).add(description.tool.app)
+            if len(word) >= _MIN_LENGTH:
+                named.setdefault(word[:_STEM], set()).add(description.tool.app)
     for description in descriptions:
         app, own = description.tool.app, description.own
         for position in description.kept:
             words = description.sentences[position].split()
             last = max((n for n, word in enumerate(words) if _stems(word) & own), default=len(words))
-            tail = [
-                word
-                for word in words[last + 1 :]
-                if not any(
+            is_foreign = (
+                any(
                     named.get(stem[:length], set()) - {app}
                     for stem in _stems(word)
                     for length in (_STEM, _MIN_LENGTH)
                 )
-            ]
-            description.sentences[position] = " ".join([*words[: last + 1], *tail])
+                for word in words[last + 1 :]
+            )
+            foreign = next((n for n, foreign in enumerate(is_foreign, last + 1) if foreign), None)
+            if foreign is not None:
+                description.sentences[position] = _ended(" ".join(words[:foreign]))
+
+
+def _ended(sentence: str) -> str:
+    """A sentence whose rest was dropped."""
+    text = sentence.rstrip(_LOOSE_END)
+    return f"{text}." if text and text[-1] not in ".!?;。！？" else text
+
+
+def _without_long_parameters(tool: Tool) -> Tool:
+    properties = _properties(tool)
+    short = {name: schema for name, schema in properties.items() if _is_short(name)}
+    if len(short) == len(properties):
+        return tool
+    return replace(tool, parameters={**tool.parameters, "properties": short})
+
+
+def _is_short(parameter: str) -> bool:
+    return len(identifier_words(parameter)) <= _MAX_PARAMETER_WORDS
+
+
+def _properties(tool: Tool) -> Mapping[str, object]:
+    stated: object = tool.parameters.get("properties")
+    return cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
 
 
 def _is_foreign(vector: Matrix, tools: Matrix, own: int) -> bool:
@@ -193,9 +223,7 @@ def _common_stems(tools: Sequence[Tool]) -> frozenset[str]:
 
 def _own_stems(tool: Tool) -> set[str]:
     """Stems of the tool's names: its own, its server's, and those of its parameters."""
-    stated: object = tool.parameters.get("properties")
-    properties = cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
-    names = [tool.app, tool.name, *map(str, properties)]
+    names = [tool.app, tool.name, *filter(_is_short, map(str, _properties(tool)))]
     own = {word[:_STEM] for name in names for word in identifier_words(name)}
     return own | _stems(tool.title) if _is_about(tool.title, own) else own
 
