@@ -34,11 +34,8 @@ NEEDS_WORLDS = {"compare_tool_search"}
 
 @pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # LlamaIndex's
 @pytest.mark.parametrize("name", OUTPUT)
+@pytest.mark.usefixtures("claude_sdk")
 def test_example(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    if name == "with_claude_agent":
-        pytest.importorskip(
-            "claude_agent_sdk", reason="contextune[claude-agent]: 350 MB, not in the extra dev"
-        )
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     output = capsys.readouterr().out

@@ -249,3 +249,20 @@ def test_fastmcp(context: UserContext) -> None:
 
     for served in (alone, personal):
         assert WHY in asyncio.run(search(served))
+
+
+@pytest.mark.usefixtures("claude_sdk")
+def test_claude_agent(context: UserContext) -> None:
+    from contextune.integrations.claude_agent import UserContextHooks
+
+    hooks = UserContextHooks(context, TOOLS, "desk")
+
+    def added(text: str) -> str:
+        output = asyncio.run(hooks.on_prompt({"prompt": text, "session_id": "s1"}, None, None))
+        return output["hookSpecificOutput"]["additionalContext"]
+
+    assert added("Call water_the_plants").endswith(
+        "Tools that may serve the message: mcp__desk__water_the_plants"
+    )
+    assert WHY in added(TEXT)
+    assert "mcp__desk" not in added(TEXT)
