@@ -109,16 +109,16 @@ def test_fifty_poisonings_gain_no_rank(cache: MemoryVectorCache, method: str) ->
         retriever = ToolRetriever(catalogue, embedder, method=method, bounded=True, vector_cache=cache)
         return [[hit.tool.id for hit in retriever.search(text, len(tools))] for text in REQUESTS]
 
-    gains: dict[tuple[str, str], tuple[int, int]] = {}
+    gains: dict[tuple[str, str, str], tuple[int, int]] = {}
     clean = orders(tools)
     for number, (name, poison) in enumerate(CATALOGUE_POISONS.items()):
-        position = number * 7 % len(tools)
-        victim = tools[position].id
-        poisoned = orders([*tools[:position], poison(tools[position]), *tools[position + 1 :]])
-        for text, before, after in zip(REQUESTS, clean, poisoned, strict=True):
-            old, new = before.index(victim) + 1, after.index(victim) + 1
-            if new < old and new <= FIRST:
-                gains[name, text] = old, new
+        for position in (number * 7 % len(tools), (number * 7 + 29) % len(tools)):
+            victim = tools[position].id
+            poisoned = orders([*tools[:position], poison(tools[position]), *tools[position + 1 :]])
+            for text, before, after in zip(REQUESTS, clean, poisoned, strict=True):
+                old, new = before.index(victim) + 1, after.index(victim) + 1
+                if new < old and new <= FIRST:
+                    gains[name, victim, text] = old, new
     assert gains == {}
 
 

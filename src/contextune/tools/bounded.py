@@ -15,6 +15,7 @@ import numpy as np
 
 from contextune.embed import Embedder, Matrix
 from contextune.search import identifier_words, tokenize
+from contextune.search.stop_words import STOP_WORDS
 from contextune.tools.index import VectorCache, embed_texts
 from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
@@ -176,8 +177,11 @@ def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
 
 
 def _ended(sentence: str) -> str:
-    """A sentence whose rest was dropped."""
-    text = sentence.rstrip(_LOOSE_END)
+    """A sentence whose rest was dropped, without the words that led to it."""
+    words = sentence.split()
+    while words and STOP_WORDS.issuperset(tokenize(words[-1])):
+        words.pop()
+    text = " ".join(words).rstrip(_LOOSE_END)
     return f"{text}." if text and text[-1] not in ".!?;。！？" else text
 
 
