@@ -8,7 +8,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASSISTANT = [
-    "the model sees send_email, set_absence, translate",
+    "the model sees send_email, translate, search_mailbox",
     "Sent to marta@example.org: Thursday is fine.",
     "learned: right: send_email, kiln, wrong: nothing\n",
     "learned: right: send_email, kiln, wrong: nothing; right: nothing, wrong: taxi\n",

@@ -48,13 +48,17 @@ class _Description:
     own: set[str]
     """Stems of the tool's own words."""
     foreign_examples: set[str] = field(default_factory=set[str])
+    about: str = ""
+    """What is searched of the server's description."""
 
     def bounded(self) -> Tool:
         """The tool as it is searched."""
         text = " ".join(self.sentences[position] for position in sorted(self.kept))
         examples = tuple(text for text in self.tool.examples if text not in self.foreign_examples)
         title = self.tool.title if not self.tool.description or _is_about(self.tool.title, self.own) else ""
-        tool = replace(self.tool, description=_without_repeats(text), title=title, examples=examples)
+        tool = replace(
+            self.tool, description=_without_repeats(text), title=title, examples=examples, about=self.about
+        )
         return _without_long_parameters(tool)
 
 
@@ -86,7 +90,8 @@ def _describe(tool: Tool, common: frozenset[str]) -> _Description:
         for position, sentence in enumerate(sentences)
         if _is_about(sentence, own, common) and not _is_repetitive(sentence)
     }
-    return _Description(tool, sentences, kept, own)
+    about = "" if _is_repetitive(tool.about) else tool.about
+    return _Description(tool, sentences, kept, own, about=about)
 
 
 def _is_about(text: str, own: set[str], common: frozenset[str] = frozenset()) -> bool:
@@ -127,7 +132,10 @@ def _drop_foreign_texts(
     embedder: Embedder,
     vector_cache: VectorCache | None,
 ) -> None:
-    """Drop clauses without the tool's own words, and examples, that are nearer to another tool's names."""
+    """Drop clauses without the tool's own words, and examples, that are nearer to another tool's names.
+
+    The description of a server that is nearer to the tools of another is dropped, too.
+    """
     names = [tool_text(replace(each.tool, description="", about="")) for each in descriptions]
     tools = embed_texts(names, embedder, vector_cache, None)
     clauses = [
@@ -138,17 +146,21 @@ def _drop_foreign_texts(
         if not _is_about(clause, description.own, common)
     ]
     examples = [(n, text) for n, description in enumerate(descriptions) for text in description.tool.examples]
-    if not clauses and not examples:
+    about = [(number, each.about) for number, each in enumerate(descriptions) if each.about]
+    texts = [*(clause for _, _, clause in clauses), *(text for _, text in (*examples, *about))]
+    if not texts:
         return
-    texts = [*(clause for _, _, clause in clauses), *(text for _, text in examples)]
     vectors = embed_texts(texts, embedder, vector_cache, None)
     for (number, position, clause), vector in zip(clauses, vectors, strict=False):
         if _is_foreign(vector, tools, number):
             sentence = descriptions[number].sentences[position]
             descriptions[number].sentences[position] = _ended(sentence.replace(clause, " ", 1))
-    for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=True):
+    for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=False):
         if _is_foreign(vector, tools, number):
             descriptions[number].foreign_examples.add(text)
+    for (number, _), vector in zip(about, vectors[len(clauses) + len(examples) :], strict=True):
+        if descriptions[int(np.argmax(tools @ vector))].tool.app != descriptions[number].tool.app:
+            descriptions[number].about = ""
 
 
 def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
