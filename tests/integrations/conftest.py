@@ -51,4 +51,5 @@ def claude_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType | None]:
     yield module
     for name in (CLAUDE, "scripted_claude"):  # bound to the stand-in
         sys.modules.pop(name, None)
-    vars(contextune.integrations).pop("claude_agent", None)
+    if hasattr(contextune.integrations, "claude_agent"):
+        delattr(contextune.integrations, "claude_agent")

@@ -127,14 +127,17 @@ def test_model_apis(context: UserContext, request_body: Callable[..., dict[str, 
     assert WHY in json.dumps(body)
 
 
+def found(*arguments: Any, **options: Any) -> Any:
+    return cast("Any", search_result(*arguments, **options))["content"]
+
+
 def test_tool_search_of_anthropic(retriever: ToolRetriever) -> None:
     block = {"type": "tool_use", "id": "t1", "name": "search_tools", "input": {"queries": [TEXT]}}
-    assert WHY in search_result(cast("Any", block), retriever, min_fit=1.0)["content"]
+    assert WHY in found(block, retriever, min_fit=1.0)
     strict = ToolRetriever(TOOLS, min_fit=1.0)
-    assert WHY in search_result(cast("Any", block), strict)["content"]
+    assert WHY in found(block, strict)
     mixed = {**block, "input": {"queries": [TEXT, "Call water_the_plants"]}}
-    references = search_result(cast("Any", mixed), strict)["content"]
-    assert [each["tool_name"] for each in cast("Any", references)][:1] == ["water_the_plants"]
+    assert [each["tool_name"] for each in found(mixed, strict)][:1] == ["water_the_plants"]
 
 
 def test_tool_search_of_openai(retriever: ToolRetriever) -> None:

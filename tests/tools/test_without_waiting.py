@@ -2,6 +2,7 @@
 
 # pyright: basic
 
+from collections.abc import Sequence
 from threading import Event
 
 import pytest
@@ -24,7 +25,7 @@ class HeldEmbedder(WordEmbedder):
         super().__init__()
         self.go, self._error = Event(), error
 
-    def embed(self, texts: list[str]) -> Matrix:
+    def embed(self, texts: Sequence[str]) -> Matrix:
         assert self.go.wait(30)
         if self._error:
             raise self._error

@@ -164,7 +164,7 @@ def _drop_foreign_texts(
 
 
 def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
-    """End a sentence at the first name word of another server's tool behind the tool's own words."""
+    """End sentences at the last of their tool's own words if a name word of another server's follows."""
     named: dict[str, set[str]] = {}
     for description in descriptions:
         for word in identifier_words(description.tool.name):
@@ -175,17 +175,11 @@ def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
         for position in description.kept:
             words = description.sentences[position].split()
             last = max((n for n, word in enumerate(words) if _stems(word) & own), default=len(words))
-            is_foreign = (
-                any(
-                    named.get(stem[:length], set()) - {app}
-                    for stem in _stems(word)
-                    for length in (_STEM, _MIN_LENGTH)
-                )
-                for word in words[last + 1 :]
-            )
-            foreign = next((n for n, foreign in enumerate(is_foreign, last + 1) if foreign), None)
-            if foreign is not None:
-                description.sentences[position] = _ended(" ".join(words[:foreign]))
+            tail = (stem for word in words[last + 1 :] for stem in _stems(word))
+            if any(
+                named.get(stem[:length], set()) - {app} for stem in tail for length in (_STEM, _MIN_LENGTH)
+            ):
+                description.sentences[position] = _ended(" ".join(words[: last + 1]))
 
 
 def _ended(sentence: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,9 @@ def _standardized(values: Floats) -> Floats:
     return (values - values.mean()) / (values.std() + np.float32(1e-6))
 
 
-def _in_order(matches: ToolMatches, hits: Sequence[ToolHit], scores: Floats) -> ToolMatches:
+def _in_order(
+    matches: ToolMatches, hits: Sequence[ToolHit], scores: NDArray[np.floating[Any]]
+) -> ToolMatches:
     """The matches with these hits first, by their scores."""
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
     # tools that the request names stay first, whatever the model thinks of them
