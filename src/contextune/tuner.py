@@ -261,11 +261,13 @@ class Tuner:
         always: Sequence[str] = (),
         filter: ToolFilter | None = None,  # noqa: A002
         retriever: ToolRetriever | None = None,
+        read: bool = True,
     ) -> ToolMatches:
         """The tools that can serve the request, best first, and the probability that any of them does.
 
         `context` is retrieved unless passed; an empty list is none. Tools in `always` are always included.
-        `retriever` has other tools to search than this tuner's.
+        `retriever` has other tools to search than this tuner's. The first tools are read beside the request
+        and its items, unless `read` is false, some are pinned, or a filter hides some.
         """
         tools = retriever or self._tools
         if tools is None:
@@ -274,7 +276,7 @@ class Tuner:
         hits = self.context(request, QueryContext.MAX_ITEMS) if context is None else context
         queries = self._queries(request)
         inputs = self._tool_search_inputs(request, hits)
-        if k < 1 or retriever or always or filter or not isinstance(self._light, ReadingPlanner):
+        if not read or k < 1 or always or filter or not isinstance(self._light, ReadingPlanner):
             return self._search_tools(tools, request, queries, k, hits, inputs, always, filter)
         depth = max(k, READ_TOOLS)
         matches = self._search_tools(tools, request, queries, depth, hits, inputs)

@@ -8,7 +8,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASSISTANT = [
-    "the model sees send_email, set_absence, translate",
+    "the model sees send_email, translate, search_mailbox",
     "Sent to marta@example.org: Thursday is fine.",
     "learned: right: send_email, kiln, wrong: nothing\n",
     "learned: right: send_email, kiln, wrong: nothing; right: nothing, wrong: taxi\n",
@@ -34,11 +34,8 @@ NEEDS_WORLDS = {"compare_tool_search"}
 
 @pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # LlamaIndex's
 @pytest.mark.parametrize("name", OUTPUT)
+@pytest.mark.usefixtures("claude_sdk")
 def test_example(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    if name == "with_claude_agent":
-        pytest.importorskip(
-            "claude_agent_sdk", reason="contextune[claude-agent]: 350 MB, not in the extra dev"
-        )
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     output = capsys.readouterr().out

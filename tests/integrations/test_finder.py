@@ -16,9 +16,9 @@ def make_tools(*names: str) -> list[Tool]:
 
 
 def test_results_of_several_queries_are_interleaved(retriever: ToolRetriever) -> None:
-    found = search_each(retriever, ["Order lunch", " ", "Water the plants"], 2)
+    found = search_each(retriever, ["Order lunch", " ", "Water the plants"], 2).tools
     assert [tool.name for tool in found] == ["order_lunch", "water plants"]
-    found = search_each(retriever, ["Order lunch"], 2, exclude=["order_lunch"])
+    found = search_each(retriever, ["Order lunch"], 2, exclude=["order_lunch"]).tools
     assert len(found) == 2
     assert "order_lunch" not in [tool.name for tool in found]
 

@@ -4,7 +4,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, cast
@@ -14,21 +14,17 @@ from agents import RunConfig, Runner, SQLiteSession, function_tool
 from agents.testing import ScriptedModel, assistant_message
 from fastmcp import Client, FastMCP
 from langchain import agents
-from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatResult
-from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 from pydantic import TypeAdapter
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.integrations.fake_chat import ScriptedChat
+from tests.integrations.office import SENT, RecordingChat, RecordingLLM, functions, office
 
 from contextune import Item, SQLiteStore, Tuner, User
 from contextune.embed import Embedder
@@ -47,7 +43,6 @@ from contextune.tools import ToolRetriever
 from contextune.types import Tool
 
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
-ACTIONS = ["send an email", "book a room", "order lunch", "water the plants", "feed the cat"]
 TURNS = ["What about the kiln slots?", "When is the glaze workshop?", "Feed the cat", "Water the plants"]
 FENCE = "<user_context>"
 
@@ -73,11 +68,6 @@ def new_context(tuner: Tuner) -> Callable[..., UserContext]:
         return UserContext(tuner, "ines", **{"tools": 1, "mode": "frozen", "now": now, **options})
 
     return make
-
-
-def functions() -> Iterator[tuple[str, str, Callable[[], str]]]:
-    for action in ACTIONS:
-        yield action.replace(" ", "_"), f"To {action}.", lambda: "done"
 
 
 def check(sent: Sequence[tuple[Any, Sequence[Any]]]) -> None:
@@ -145,22 +135,6 @@ def test_anthropic_results_of_tools_stay_first(
     first, prompt, last = sent[-1]["content"]
     assert (first, last) == (result, said)
     assert prompt["text"].startswith(FENCE)
-
-
-class RecordingChat(ScriptedChat):
-    """Records the messages it gets."""
-
-    sent: list[list[dict[str, Any]]] = []  # noqa: RUF012  # pydantic copies it
-
-    def _generate(self, messages: list[BaseMessage], *options: Any, **named: Any) -> ChatResult:
-        self.sent.append([{"type": each.type, "content": each.content} for each in messages])
-        return super()._generate(messages, *options, **named)
-
-
-def office() -> list[Any]:
-    return [
-        StructuredTool.from_function(call, name=name, description=about) for name, about, call in functions()
-    ]
 
 
 def test_langchain(new_context: Callable[..., UserContext]) -> None:
@@ -232,22 +206,6 @@ def test_pydantic_ai(new_context: Callable[..., UserContext]) -> None:
         history = agent.run_sync(text, message_history=history).all_messages()
     assert FENCE not in ModelMessagesTypeAdapter.dump_json(history).decode()
     check(sent)
-
-
-class RecordingLLM(MockFunctionCallingLLM):
-    """Records what it is sent, and answers without calls."""
-
-    def _prepare_chat_with_tools(self, tools: Any, *options: Any, **named: Any) -> dict[str, Any]:
-        SENT.append(
-            (
-                [tool.metadata.name for tool in tools],
-                [each.model_dump(mode="json") for each in named["chat_history"]],
-            )
-        )
-        return {**super()._prepare_chat_with_tools(tools, *options, **named), "tools": []}
-
-
-SENT: list[tuple[Any, Any]] = []
 
 
 def test_llama_index(new_context: Callable[..., UserContext]) -> None:

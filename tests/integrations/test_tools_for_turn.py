@@ -10,7 +10,7 @@ from contextune.embed import Embedder
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.integrations import ToolsForTurn
 from contextune.integrations._stable_order import StableOrder
-from contextune.tools import ToolFilter, ToolRetriever
+from contextune.tools import ToolFilter, ToolMatches, ToolRetriever
 from contextune.types import Tool, ToolHit
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), max_size=3)
@@ -61,8 +61,8 @@ def test_filter_applies_to_one_turn(retriever: ToolRetriever) -> None:
 class ReversedRetriever(ToolRetriever):
     """Returns all tools with equal scores, in reverse order of the catalogue."""
 
-    def search(self, text: str, k: int = 10, **_: Any) -> list[ToolHit]:  # noqa: ARG002
-        return [ToolHit(tool, 0.5) for tool in [*self.catalog][::-1]][:k]
+    def find(self, text: str, k: int = 10, **_: Any) -> ToolMatches:  # noqa: ARG002
+        return ToolMatches(tuple(ToolHit(tool, 0.5) for tool in [*self.catalog][::-1])[:k])
 
 
 def test_ties_follow_the_catalogue(tools: list[Tool], word_embedder: Embedder) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from contextune.errors import InvalidRequestError, StoreError
 from contextune.integrations import UserContext
 from contextune.integrations._finder import AssistantTurn, Conversation, ToolCallTurn, UserTurn
 from contextune.integrations._used_items import used_items
+from contextune.tools.reading import ReadTools, read_request_tools
 from contextune.types import Contact, ItemHit, Request, Tool
 
 TOOLS = [
@@ -75,6 +77,21 @@ def test_prompt_has_the_cards_of_people_that_are_meant(context: UserContext, tun
     assert turn
     assert "<person> Joe Pike, 555-0104, note: the plumber" in turn.prompt
     assert turn.prompt.count("</user_context>") == 1
+
+
+def test_tools_are_read_with_the_items(context: UserContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reading model orders the tools of the framework, as those of the tuner."""
+    read: list[list[str]] = []
+
+    def spy(*arguments: Any, **options: Any) -> ReadTools:
+        result = read_request_tools(*arguments, **options)
+        read.append([hit.tool.name for hit in result.hits])
+        return result
+
+    monkeypatch.setattr("contextune.tuner.read_request_tools", spy)
+    assert offered(context, UserTurn("Book a meeting room")) == ["book_room"]
+    assert read
+    assert set(read[0]) == {tool.name for tool in TOOLS}
 
 
 def test_turn_is_kept_for_the_calls_that_follow_a_tool_call(context: UserContext) -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.tools.poisons import POISONS as CATALOGUE_POISONS
 
 from contextune.embed import CachedEmbedder, default_embedder
+from contextune.reading.model import default_reading_model
+from contextune.reading.texts import tool_text
 from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.bounded import bound_descriptions
 from contextune.tools.index import MemoryVectorCache
@@ -92,30 +94,49 @@ REQUESTS = (
     "how do I get to the station",
 )
 FIRST = 5
+MOST_GAIN = 2.0
+"""Log odds; those of the right tool are some ten above those of the others."""
 
 
-def test_fifty_poisonings_gain_no_rank(cache: MemoryVectorCache) -> None:
+@pytest.mark.parametrize("method", ["learned", "reading"])
+def test_fifty_poisonings_gain_no_rank(cache: MemoryVectorCache, method: str) -> None:
     """None of them brings its tool among the first five of a request, or further up there."""
     assert len(CATALOGUE_POISONS) >= 50
     embedder = CachedEmbedder(default_embedder())
     tools = [replace(tool, description=sentence(tool.description)) for tool in bundled_toolbox()]
 
-    def ranks(catalogue: list[Tool], position: int) -> list[int]:
-        retriever = ToolRetriever(catalogue, embedder, bounded=True, vector_cache=cache)
-        return [
-            [hit.tool.id for hit in retriever.search(text, len(tools))].index(tools[position].id) + 1
-            for text in REQUESTS
-        ]
+    def orders(catalogue: list[Tool]) -> list[list[str]]:
+        retriever = ToolRetriever(catalogue, embedder, method=method, bounded=True, vector_cache=cache)
+        return [[hit.tool.id for hit in retriever.search(text, len(tools))] for text in REQUESTS]
 
-    gains: dict[tuple[str, str], tuple[int, int]] = {}
-    clean = ToolRetriever(tools, embedder, bounded=True, vector_cache=cache)
-    order = [[hit.tool.id for hit in clean.search(text, len(tools))] for text in REQUESTS]
+    gains: dict[tuple[str, str, str], tuple[int, int]] = {}
+    clean = orders(tools)
     for number, (name, poison) in enumerate(CATALOGUE_POISONS.items()):
-        position = number * 7 % len(tools)
-        poisoned = [*tools]
-        poisoned[position] = poison(tools[position])
-        before = [found.index(tools[position].id) + 1 for found in order]
-        for text, old, new in zip(REQUESTS, before, ranks(poisoned, position), strict=True):
-            if new < old and new <= FIRST:
-                gains[name, text] = old, new
+        for position in (number * 7 % len(tools), (number * 7 + 29) % len(tools)):
+            victim = tools[position].id
+            poisoned = orders([*tools[:position], poison(tools[position]), *tools[position + 1 :]])
+            for text, before, after in zip(REQUESTS, clean, poisoned, strict=True):
+                old, new = before.index(victim) + 1, after.index(victim) + 1
+                if new < old and new <= FIRST:
+                    gains[name, victim, text] = old, new
     assert gains == {}
+
+
+def test_no_poison_is_read(cache: MemoryVectorCache) -> None:
+    """The reading model scores no poisoned tool much higher than the same tool without the poison."""
+    embedder, model = CachedEmbedder(default_embedder()), default_reading_model()
+    tools = [replace(tool, description=sentence(tool.description)) for tool in bundled_toolbox()]
+    clean = bound_descriptions(tools, embedder, cache)
+    changed: dict[str, tuple[str, str]] = {}
+    for number, (name, poison) in enumerate(CATALOGUE_POISONS.items()):
+        position = number * 11 % len(tools)
+        poisoned = [*tools[:position], poison(tools[position]), *tools[position + 1 :]]
+        text = tool_text(bound_descriptions(poisoned, embedder, cache)[position])
+        if text != tool_text(clean[position]):
+            changed[name] = (tool_text(clean[position]), text)
+    for request in REQUESTS[::3]:
+        scores = model.score_tools(
+            f"now: Wed 15 May 2024 10:00 | request: {request}", [*sum(changed.values(), ())]
+        )
+        gains = {name: float(scores[2 * n + 1] - scores[2 * n]) for n, name in enumerate(changed)}
+        assert {name: gain for name, gain in gains.items() if gain > MOST_GAIN} == {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Copied from the library, because help and completion must not import it; tests/cli/test_options.py compares.
 CONTEXT_METHODS = ("bm25", "semantic", "hybrid", "situated", "learned", "reading")
-TOOL_METHODS = ("bm25", "semantic", "hybrid", "learned")
+TOOL_METHODS = ("bm25", "semantic", "hybrid", "learned", "reading")
 DEFAULT_METHOD = "reading"
 DEFAULT_TOOL_METHOD = "learned"
 

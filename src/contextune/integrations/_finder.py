@@ -2,16 +2,18 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import NamedTuple
 
 from contextune.embed import Embedder
 from contextune.errors import InvalidDataError
 from contextune.integrations._stable_order import StableOrder
+from contextune.integrations.shortlist import NothingFits, Shortlist
 from contextune.search import interleave
-from contextune.tools import ToolFilter, ToolRetriever
+from contextune.tools import ToolFilter, ToolMatches, ToolRetriever
 from contextune.tools.index import MemoryVectorCache
+from contextune.tools.retriever import check_min_fit
 from contextune.types import Tool
 
 Naming = Callable[[Tool], str]
@@ -57,22 +59,40 @@ def search_each(
     *,
     filter: ToolFilter | None = None,  # noqa: A002
     exclude: Collection[str] = (),
-) -> list[Tool]:
+    min_fit: float | None = None,
+) -> Shortlist:
     """The best `k` tools for several texts: one search per text, with the results interleaved.
 
-    Tools of `exclude`, by name or id, are left out.
+    Tools of `exclude`, by name or id, are left out; so are those of texts that no tool fits, if the retriever
+    or `min_fit` has a threshold.
     """
     excluded = {retriever.catalog.tool(name).id for name in exclude}
-    lists = [
-        [
-            hit.tool
-            for hit in retriever.search(text, k + len(excluded), filter=filter)
-            if hit.tool.id not in excluded
-        ]
-        for text in texts
-        if text.strip()
-    ]
-    return interleave(lists)[:k]
+    lists: list[list[Tool]] = []
+    unknown: list[str] = []
+    for text in _without_blank(texts):
+        matches = retriever.find(text, k + len(excluded), filter=filter)
+        if nothing_fits := why_refused(matches, min_fit, retriever):
+            unknown += nothing_fits.unknown_words
+        else:
+            lists.append([hit.tool for hit in matches.hits if hit.tool.id not in excluded])
+    none = None if lists or not _without_blank(texts) else NothingFits(tuple(dict.fromkeys(unknown)))
+    return Shortlist(tuple(interleave(lists)[:k]), nothing_fits=none)
+
+
+def _without_blank(texts: Sequence[str]) -> list[str]:
+    """The texts that can be searched with."""
+    return [text for text in texts if text.strip()]
+
+
+def why_refused(
+    matches: ToolMatches, min_fit: float | None, retriever: ToolRetriever | None = None
+) -> NothingFits | None:
+    """Why none of the matches is offered; None if they are, as without a threshold."""
+    if min_fit is None and (retriever is None or retriever.min_fit is None):
+        return None
+    if min_fit is not None:
+        matches = replace(matches, min_fit=min_fit)
+    return NothingFits(matches.unknown_words) if matches.none_fits else None
 
 
 class ToolFinder:
@@ -84,29 +104,44 @@ class ToolFinder:
         *,
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
+        min_fit: float | None = None,
+        wait: bool = True,
     ) -> None:
-        """Without a `retriever`, each new list of tools is indexed when it is first searched."""
+        """Without a `retriever`, each new list of tools is indexed when it is first searched.
+
+        With `min_fit`, nothing is found where `fits` is lower. Without `wait`, many new tools are searched by
+        words until they are embedded; not for lists of tools that must stay the same from turn to turn.
+        """
         self._retriever = retriever
         self._naming = naming
         self._embedder = embedder
+        self._min_fit = check_min_fit(min_fit)
+        self._wait = wait
         self._indexes: OrderedDict[tuple[Tool, ...], ToolRetriever] = OrderedDict()
         self._vectors = MemoryVectorCache(_MAX_VECTORS)
         self._lock = Lock()
 
     def names(self, tools: Sequence[Tool], texts: Sequence[str], k: int) -> list[str]:
         """The names of the best `k` of these tools."""
+        return self.find(tools, texts, k)[0]
+
+    def find(
+        self, tools: Sequence[Tool], texts: Sequence[str], k: int
+    ) -> tuple[list[str], NothingFits | None]:
+        """The names of the best `k` of these tools, and why there is none."""
         if not tools:
-            return []
+            return [], None
         if self._retriever is None:
-            return [tool.name for tool in search_each(self.index(tools), texts, k)]
+            found = search_each(self.index(tools), texts, k, min_fit=self._min_fit)
+            return [tool.name for tool in found.tools], found.nothing_fits
         name_filter = NameFilter(naming=self._naming, names=frozenset(tool.name for tool in tools))
         if not any(map(name_filter, self._retriever.catalog)):
             raise InvalidDataError(
                 f"the retriever has none of the framework's tools, such as {tools[0].name!r}: "
                 "add them, or pass `naming` to map the retriever's tools to their names in the framework"
             )
-        hits = search_each(self._retriever, texts, k, filter=name_filter)
-        return list(dict.fromkeys(map(self._naming, hits)))
+        found = search_each(self._retriever, texts, k, filter=name_filter, min_fit=self._min_fit)
+        return list(dict.fromkeys(map(self._naming, found.tools))), found.nothing_fits
 
     def for_conversation(
         self,
@@ -139,7 +174,9 @@ class ToolFinder:
         key = tuple(tools)
         with self._lock:
             if key not in self._indexes:
-                self._indexes[key] = ToolRetriever(key, self._embedder, vector_cache=self._vectors)
+                self._indexes[key] = ToolRetriever(
+                    key, self._embedder, vector_cache=self._vectors, wait=self._wait
+                )
                 if len(self._indexes) > _MAX_INDEXES:
                     self._indexes.popitem(last=False)
             self._indexes.move_to_end(key)

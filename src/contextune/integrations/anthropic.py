@@ -108,10 +108,12 @@ def search_result(
     *,
     always: Collection[str] = (),
     filter: ToolFilter | None = None,  # noqa: A002
+    min_fit: float | None = None,
 ) -> "ToolResultBlockParam":
     """The result of a call of the search tool: references to the tools, which load their definitions.
 
-    Pass the same `always` as to `deferred_tools`: the API accepts references to deferred tools only.
+    Pass the same `always` as to `deferred_tools`: the API accepts references to deferred tools only. With
+    `min_fit`, as with the retriever's, the result says that no tool fits where `fits` is lower.
     """
     result: ToolResultBlockParam = {
         "type": "tool_result",
@@ -120,9 +122,11 @@ def search_result(
     texts = _tool_schemas.parse_queries(_tool_schemas.get_field(block, "input"))
     if not texts:
         return {**result, "content": _tool_schemas.NO_QUERY, "is_error": True}
-    tools = search_each(retriever, texts, k, filter=filter, exclude=always)
+    found = search_each(retriever, texts, k, filter=filter, exclude=always, min_fit=min_fit)
+    if found.nothing_fits:
+        return {**result, "content": found.nothing_fits.note}
     references: list[ToolReferenceBlockParam] = [
-        {"type": "tool_reference", "tool_name": _tool_schemas.wire_name(tool)} for tool in tools
+        {"type": "tool_reference", "tool_name": _tool_schemas.wire_name(tool)} for tool in found.tools
     ]
     # the API rejects an empty list
     return {**result, "content": references or _tool_schemas.NOTHING_FOUND}

@@ -86,7 +86,8 @@ class UserContextHooks:
         text = turn.prompt
         if self._tools:
             names = await self._context.aselect_tools(self._tools, conversation, turn)
-            text += "Tools that may serve the message: " + ", ".join(self._prefix + name for name in names)
+            likely = "Tools that may serve the message: " + ", ".join(self._prefix + name for name in names)
+            text += turn.nothing_fits.note if turn.nothing_fits else likely
         return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
 
     async def on_tool_result(

@@ -9,6 +9,7 @@ from contextune.embed import Embedder
 from contextune.errors import InvalidRequestError, MissingExtraError
 from contextune.integrations._finder import Naming, ToolFinder, UserTurn, plain_name
 from contextune.integrations._tool_schemas import annotations_from_hints
+from contextune.integrations.shortlist import NothingFits
 from contextune.integrations.user_context import UserContext
 from contextune.tools import ToolRetriever
 from contextune.types import Tool
@@ -36,6 +37,14 @@ def as_tool(tool: ServerTool) -> Tool:
     )
 
 
+class _FoundTools(list[ServerTool]):
+    """The tools that a search found, and why there is none."""
+
+    def __init__(self, tools: Sequence[ServerTool], nothing_fits: NothingFits | None) -> None:
+        super().__init__(tools)
+        self.nothing_fits = nothing_fits
+
+
 # the base class provides the two tools and respects visibility; only the search is replaced
 class ContextuneSearchTransform(BM25SearchTransform):
     """For `server.add_transform(…)`: searches the tools that are visible to the client."""
@@ -51,8 +60,12 @@ class ContextuneSearchTransform(BM25SearchTransform):
         search_result_serializer: SearchResultSerializer | None = None,
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
+        min_fit: float | None = None,
     ) -> None:
-        """Without a retriever the server's tools are indexed; `naming` maps a retriever's tools to names."""
+        """Without a retriever the server's tools are indexed; `naming` maps a retriever's tools to names.
+
+        With `min_fit`, a search answers that no tool fits where `fits` is lower.
+        """
         super().__init__(
             max_results=max_results,
             always_visible=always_visible,
@@ -60,13 +73,20 @@ class ContextuneSearchTransform(BM25SearchTransform):
             call_tool_name=call_tool_name,
             search_result_serializer=search_result_serializer,
         )
-        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder, min_fit=min_fit, wait=False)
 
     async def _search(self, tools: Sequence[ServerTool], query: str) -> Sequence[ServerTool]:
         candidates = [as_tool(tool) for tool in tools]
-        names = await to_thread.run_sync(self._finder.names, candidates, [query], self._max_results)
+        names, nothing_fits = await to_thread.run_sync(
+            self._finder.find, candidates, [query], self._max_results
+        )
         by_name = {tool.name: tool for tool in tools}
-        return [by_name[name] for name in names]
+        return _FoundTools([by_name[name] for name in names], nothing_fits)
+
+    async def _render_results(self, tools: Sequence[ServerTool]) -> Any:
+        if not tools and isinstance(tools, _FoundTools) and tools.nothing_fits:
+            return tools.nothing_fits.note
+        return await super()._render_results(tools)
 
 
 _CONTEXT_TOOL = "find_context"
@@ -159,4 +179,4 @@ class UserContextSearchTransform(ContextuneSearchTransform):
         if turn is None:
             return []
         names = await self._context.aselect_tools([*map(as_tool, tools)], [UserTurn(query)], turn)
-        return [by_name[name] for name in names]
+        return _FoundTools([by_name[name] for name in names], turn.nothing_fits)

@@ -124,14 +124,16 @@ class ToolSelectionMiddleware(AgentMiddleware[Any, Any]):
         mode: OrderMode = "recent",
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
+        min_fit: float | None = None,
     ) -> None:
         """Without a retriever the agent's tools are indexed; at most `keep` tools are offered.
 
-        `mode` says what a turn may change of the list, as in `UserContext`.
+        `mode` says what a turn may change of the list, as in `UserContext`. With `min_fit`, a message whose
+        `fits` is lower adds no tool.
         """
         super().__init__()
         StableOrder(k, keep, always, mode=mode)  # raises for invalid settings before the first run
-        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder, min_fit=min_fit)
         self._k, self._keep, self._always = k, keep, always
         self._mode: OrderMode = mode
 

@@ -136,11 +136,12 @@ def tool_lookup(
     k: int = 4,
     naming: Naming = plain_name,
     embedder: Embedder | None = None,
+    min_fit: float | None = None,
 ) -> Callable[[str], list[str]]:
     """For `retrieve_tools_function=`: maps a query to the ids of matching tools in the registry.
 
     Without a retriever the registry is indexed at the first query; `naming` maps a retriever's tools to
-    their names in the registry.
+    their names in the registry. With `min_fit`, no id is returned where `fits` is lower.
     """
     ids: dict[str, str] = {}
     tools = {key: _base_tool(tool) for key, tool in registry.items()}
@@ -148,7 +149,7 @@ def tool_lookup(
         if (other := ids.setdefault(tool.name, key)) != key:
             raise InvalidDataError(f"{other!r} and {key!r} have the same name, {tool.name!r}: rename one")
     candidates = [as_tool(tool) for tool in tools.values()]
-    finder = ToolFinder(retriever, naming=naming, embedder=embedder)
+    finder = ToolFinder(retriever, naming=naming, embedder=embedder, min_fit=min_fit, wait=False)
 
     # the model reads its name and docstring
     def retrieve_tools(query: str) -> list[str]:
@@ -166,9 +167,10 @@ def create_agent(
     k: int = 4,
     naming: Naming = plain_name,
     embedder: Embedder | None = None,
+    min_fit: float | None = None,
 ) -> "StateGraph[Any, Any, Any, Any]":
     """`create_agent` of `langgraph-bigtool` with Contextune's lookup; works with current LangGraph."""
-    lookup = tool_lookup(tool_registry, retriever, k=k, naming=naming, embedder=embedder)
+    lookup = tool_lookup(tool_registry, retriever, k=k, naming=naming, embedder=embedder, min_fit=min_fit)
     graph = cast("Any", langgraph_bigtool).create_agent(
         llm, dict(tool_registry), retrieve_tools_function=lookup
     )

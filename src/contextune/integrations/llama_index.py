@@ -127,16 +127,21 @@ def tool_retriever(
     retriever: ToolRetriever | None = None,
     naming: Naming = plain_name,
     embedder: Embedder | None = None,
+    min_fit: float | None = None,
 ) -> ObjectRetriever[BaseTool]:
     """For `tool_retriever=` of an agent: retrieves those of `tools` that fit the user's message.
 
-    Without a retriever the tools are indexed now; `naming` maps a retriever's tools to their names here.
+    Without a retriever the tools are indexed now, with the threshold `min_fit`; `naming` maps a retriever's
+    tools to their names here.
     """
     name_filter = None
     if retriever:
         name_filter = NameFilter(naming=naming, names=frozenset(tool.metadata.get_name() for tool in tools))
     nodes = ToolNodes(
-        retriever or ToolRetriever(map(as_tool, tools), embedder), k, filter=name_filter, naming=naming
+        retriever or ToolRetriever(map(as_tool, tools), embedder, min_fit=min_fit),
+        k,
+        filter=name_filter,
+        naming=naming,
     )
     return ObjectRetriever(nodes, SimpleToolNodeMapping(tools))
 

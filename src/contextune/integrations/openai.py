@@ -183,22 +183,24 @@ def search_output(
     always: Collection[str] = (),
     filter: ToolFilter | None = None,  # noqa: A002
     namespaces: bool = False,
+    min_fit: float | None = None,
 ) -> "ResponseToolSearchOutputItemParamParam":
     """The answer to a search call, for the next request's `input`; it loads the tools.
 
     Pass the same `always` as to `search_tools`: the model has those already. With `namespaces`, the tools of
-    each server are in a namespace of its name.
+    each server are in a namespace of its name. With `min_fit`, as with the retriever's, no tool is loaded
+    where `fits` is lower: the format has no place for the reason.
     """
     if not is_search(item):
         raise InvalidRequestError(
             f"not a search call for the client: {_tool_schemas.get_field(item, 'type')!r} (see is_search)"
         )
     texts = _tool_schemas.parse_queries(_tool_schemas.get_field(item, "arguments"))
-    tools = search_each(retriever, texts, k, filter=filter, exclude=always)
+    found = search_each(retriever, texts, k, filter=filter, exclude=always, min_fit=min_fit)
     return {
         "type": "tool_search_output",
         "execution": "client",
         "call_id": cast("str | None", _tool_schemas.get_field(item, "call_id")),
         "status": "completed",
-        "tools": cast("Any", namespaced_tools if namespaces else tool_params)(tools, defer=True),
+        "tools": cast("Any", namespaced_tools if namespaces else tool_params)(found.tools, defer=True),
     }

@@ -75,9 +75,9 @@ class UserContextCapability(AbstractCapability[AgentDepsT]):
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put the user's items before the prompts."""
+        """Put the user's items before the prompts; the turn began with `prepare_tools`."""
         conversation = [*_conversation(ctx.messages)]
-        turn = await self._context.aturn(conversation, ctx)
+        turn = await self._context.aturn(conversation, ctx, restart=False)
         if turn is None:
             return request_context
         prompts = self._context.prompts(conversation, turn)
@@ -109,9 +109,13 @@ class SearchStrategy:
         k: int = 5,
         naming: Naming = plain_name,
         embedder: Embedder | None = None,
+        min_fit: float | None = None,
     ) -> None:
-        """Without a retriever the agent's tools are indexed; `naming` maps a retriever's tools to names."""
-        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder)
+        """Without a retriever the agent's tools are indexed; `naming` maps a retriever's tools to names.
+
+        With `min_fit`, Pydantic AI answers that no tool was found where `fits` is lower.
+        """
+        self._finder = ToolFinder(retriever, naming=naming, embedder=embedder, min_fit=min_fit, wait=False)
         self._k = k
 
     async def __call__(
@@ -149,13 +153,17 @@ class PrepareTools(WrapperToolset[AgentDepsT]):
     naming: Naming = plain_name
     """Maps the retriever's tools to their names in the toolset."""
     embedder: Embedder | None = None
+    min_fit: float | None = None
+    """A prompt whose `fits` is lower adds no tool."""
     finder: ToolFinder = field(default=cast("ToolFinder", None), repr=False, compare=False)
     """Built from the above; a field, so that the copies made for each run share its indexes."""
 
     def __post_init__(self) -> None:
         """Raise for invalid settings before the first run."""
         StableOrder(self.k, self.keep, self.always, mode=self.mode)
-        self.finder = self.finder or ToolFinder(self.retriever, naming=self.naming, embedder=self.embedder)
+        self.finder = self.finder or ToolFinder(
+            self.retriever, naming=self.naming, embedder=self.embedder, min_fit=self.min_fit
+        )
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """The tools for this run, in stable order."""

@@ -6,8 +6,9 @@ places, word by word, and tools keep their positions.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
+from contextune._internal.phrases import unknown_words_note
 from contextune.types import Tool
 
 _Message = TypeVar("_Message")
@@ -19,6 +20,24 @@ class Offer(TypedDict):
     prompt: str
     tools: list[str]
     """Names of the tools that were found for it, best first."""
+    nothing_fits: NotRequired[bool]
+    """Whether a search found that no tool fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class NothingFits:
+    """No tool fits a message: its `fits` is below the chosen threshold."""
+
+    unknown_words: tuple[str, ...] = ()
+    """Words of the message that no tool's text has."""
+
+    @property
+    def note(self) -> str:
+        """What to tell the model."""
+        return (
+            f"Probably no tool serves this.{unknown_words_note(self.unknown_words)} "
+            "Go on without one, or ask the user."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +48,8 @@ class Shortlist:
     """In an order that is stable from turn to turn."""
     prompts: tuple[str, ...] = ()
     """Fenced text for each message of the user, oldest first; empty where nothing was found."""
+    nothing_fits: NothingFits | None = None
+    """Why no tool was found for the last message; `tools` are then those of earlier messages and `always`."""
 
     @property
     def prompt(self) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from contextune.embed import Embedder, Matrix
 from contextune.search import identifier_words, tokenize
+from contextune.search.stop_words import STOP_WORDS
 from contextune.tools.index import VectorCache, embed_texts
 from contextune.tools.tool_text import tool_text
 from contextune.types import Tool
@@ -30,6 +31,10 @@ _COMMON = 0.1
 _MAX_REPEATS = 2
 _MIN_LENGTH = 4
 _STEM = 5
+_MAX_PARAMETER_WORDS = 4
+"""A parameter with more words in its name describes other tools, not an argument."""
+_LOOSE_END = " ,;:–—-(/"
+"""What a sentence does not end with, once its rest is dropped."""
 
 
 @dataclass(slots=True)
@@ -43,13 +48,18 @@ class _Description:
     own: set[str]
     """Stems of the tool's own words."""
     foreign_examples: set[str] = field(default_factory=set[str])
+    about: str = ""
+    """What is searched of the server's description."""
 
     def bounded(self) -> Tool:
         """The tool as it is searched."""
         text = " ".join(self.sentences[position] for position in sorted(self.kept))
         examples = tuple(text for text in self.tool.examples if text not in self.foreign_examples)
         title = self.tool.title if not self.tool.description or _is_about(self.tool.title, self.own) else ""
-        return replace(self.tool, description=_without_repeats(text), title=title, examples=examples)
+        tool = replace(
+            self.tool, description=_without_repeats(text), title=title, examples=examples, about=self.about
+        )
+        return _without_long_parameters(tool)
 
 
 def bound_descriptions(
@@ -80,7 +90,8 @@ def _describe(tool: Tool, common: frozenset[str]) -> _Description:
         for position, sentence in enumerate(sentences)
         if _is_about(sentence, own, common) and not _is_repetitive(sentence)
     }
-    return _Description(tool, sentences, kept, own)
+    about = "" if _is_repetitive(tool.about) else tool.about
+    return _Description(tool, sentences, kept, own, about=about)
 
 
 def _is_about(text: str, own: set[str], common: frozenset[str] = frozenset()) -> bool:
@@ -121,7 +132,10 @@ def _drop_foreign_texts(
     embedder: Embedder,
     vector_cache: VectorCache | None,
 ) -> None:
-    """Drop clauses without the tool's own words, and examples, that are nearer to another tool's names."""
+    """Drop clauses without the tool's own words, and examples, that are nearer to another tool's names.
+
+    The description of a server that is nearer to the tools of another is dropped, too.
+    """
     names = [tool_text(replace(each.tool, description="", about="")) for each in descriptions]
     tools = embed_texts(names, embedder, vector_cache, None)
     clauses = [
@@ -132,40 +146,66 @@ def _drop_foreign_texts(
         if not _is_about(clause, description.own, common)
     ]
     examples = [(n, text) for n, description in enumerate(descriptions) for text in description.tool.examples]
-    if not clauses and not examples:
+    about = [(number, each.about) for number, each in enumerate(descriptions) if each.about]
+    texts = [*(clause for _, _, clause in clauses), *(text for _, text in (*examples, *about))]
+    if not texts:
         return
-    texts = [*(clause for _, _, clause in clauses), *(text for _, text in examples)]
     vectors = embed_texts(texts, embedder, vector_cache, None)
     for (number, position, clause), vector in zip(clauses, vectors, strict=False):
         if _is_foreign(vector, tools, number):
             sentence = descriptions[number].sentences[position]
-            descriptions[number].sentences[position] = sentence.replace(clause, " ", 1).strip()
-    for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=True):
+            descriptions[number].sentences[position] = _ended(sentence.replace(clause, " ", 1))
+    for (number, text), vector in zip(examples, vectors[len(clauses) :], strict=False):
         if _is_foreign(vector, tools, number):
             descriptions[number].foreign_examples.add(text)
+    for (number, _), vector in zip(about, vectors[len(clauses) + len(examples) :], strict=True):
+        if descriptions[int(np.argmax(tools @ vector))].tool.app != descriptions[number].tool.app:
+            descriptions[number].about = ""
 
 
 def _drop_foreign_tails(descriptions: Sequence[_Description]) -> None:
-    """Drop the name words of other servers' tools after the last of a tool's own words in a sentence."""
+    """End sentences at the last of their tool's own words if a name word of another server's follows."""
     named: dict[str, set[str]] = {}
     for description in descriptions:
         for word in identifier_words(description.tool.name):
-            named.setdefault(word[:_STEM], set()).add(description.tool.app)
+            if len(word) >= _MIN_LENGTH:
+                named.setdefault(word[:_STEM], set()).add(description.tool.app)
     for description in descriptions:
         app, own = description.tool.app, description.own
         for position in description.kept:
             words = description.sentences[position].split()
             last = max((n for n, word in enumerate(words) if _stems(word) & own), default=len(words))
-            tail = [
-                word
-                for word in words[last + 1 :]
-                if not any(
-                    named.get(stem[:length], set()) - {app}
-                    for stem in _stems(word)
-                    for length in (_STEM, _MIN_LENGTH)
-                )
-            ]
-            description.sentences[position] = " ".join([*words[: last + 1], *tail])
+            tail = (stem for word in words[last + 1 :] for stem in _stems(word))
+            if any(
+                named.get(stem[:length], set()) - {app} for stem in tail for length in (_STEM, _MIN_LENGTH)
+            ):
+                description.sentences[position] = _ended(" ".join(words[: last + 1]))
+
+
+def _ended(sentence: str) -> str:
+    """A sentence whose rest was dropped, without the words that led to it."""
+    words = sentence.split()
+    while words and STOP_WORDS.issuperset(tokenize(words[-1])):
+        words.pop()
+    text = " ".join(words).rstrip(_LOOSE_END)
+    return f"{text}." if text and text[-1] not in ".!?;。！？" else text
+
+
+def _without_long_parameters(tool: Tool) -> Tool:
+    properties = _properties(tool)
+    short = {name: schema for name, schema in properties.items() if _is_short(name)}
+    if len(short) == len(properties):
+        return tool
+    return replace(tool, parameters={**tool.parameters, "properties": short})
+
+
+def _is_short(parameter: str) -> bool:
+    return len(identifier_words(parameter)) <= _MAX_PARAMETER_WORDS
+
+
+def _properties(tool: Tool) -> Mapping[str, object]:
+    stated: object = tool.parameters.get("properties")
+    return cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
 
 
 def _is_foreign(vector: Matrix, tools: Matrix, own: int) -> bool:
@@ -193,9 +233,7 @@ def _common_stems(tools: Sequence[Tool]) -> frozenset[str]:
 
 def _own_stems(tool: Tool) -> set[str]:
     """Stems of the tool's names: its own, its server's, and those of its parameters."""
-    stated: object = tool.parameters.get("properties")
-    properties = cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
-    names = [tool.app, tool.name, *map(str, properties)]
+    names = [tool.app, tool.name, *filter(_is_short, map(str, _properties(tool)))]
     own = {word[:_STEM] for name in names for word in identifier_words(name)}
     return own | _stems(tool.title) if _is_about(tool.title, own) else own
 

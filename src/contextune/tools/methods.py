@@ -1,4 +1,4 @@
-"""Ranking methods for tools: bm25, semantic, hybrid, learned."""
+"""Ranking methods for tools: bm25, semantic, hybrid, learned, and reading on top of it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -174,5 +174,13 @@ def _best(scores: NDArray[np.floating[Any]], search: ToolSearch) -> list[tuple[i
 
 LEXICAL_METHODS = ("bm25",)
 """Methods that need no vectors."""
-METHODS: Mapping[str, Method] = {"bm25": bm25, "semantic": semantic, "hybrid": hybrid, "learned": learned}
+READING = "reading"
+"""Ranks as `learned`; the retriever then reads the first."""
+METHODS: Mapping[str, Method] = {
+    "bm25": bm25,
+    "semantic": semantic,
+    "hybrid": hybrid,
+    "learned": learned,
+    READING: learned,
+}
 DEFAULT_METHOD = "learned"

@@ -5,10 +5,12 @@ and those that read or change the kind of item that was found, whatever they are
 mail needs the tool that opens mails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +24,19 @@ from contextune.search import top
 from contextune.time_phrases import parse_time_phrases
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex
+from contextune.tools.matches import ToolMatches
 from contextune.tools.profiles.profile import PROFILE_FEATURES, profile_row
-from contextune.tools.retriever import ToolMatches, ToolRetriever
 from contextune.types import Item, Request, Tool, ToolHit, User, local_time
+
+if TYPE_CHECKING:
+    from contextune.tools.retriever import ToolRetriever
 
 READ_TOOLS = 12
 """Tools that are read at most."""
+READ_FIRST = 10
+"""Tools that are read for a text without a user."""
+_ANY_MOMENT = datetime(2024, 5, 15, 10)
+"""The time that is read with a text without a user: the same text always gives the same order."""
 _SEARCHED, _MEANING, _KIND = 8, 3, 3
 """Tools of each list: of the search, by meaning, and for each of the two kinds of items found first."""
 _SERVED_IN_TRAINING, _SERVED = 0.94, 0.86
@@ -86,7 +95,7 @@ class ReadTools:
 
 
 def read_request_tools(
-    retriever: ToolRetriever,
+    retriever: "ToolRetriever",
     matches: ToolMatches,
     request: Request,
     user: User,
@@ -114,10 +123,11 @@ def read_request_tools(
     similar = _Similarities.build(retriever, request.text, items, item_vectors, visible)
     chosen = _candidates(retriever, hits, similar)
     scores = (model or default_reading_model()).score_tools(
-        text, [NO_TOOL, *(tool_text(hit.tool) for hit in chosen)]
+        text, [NO_TOOL, *(tool_text(retriever.as_searched(hit.tool)) for hit in chosen)]
     )
     share = np.nan if item_share is None else item_share
-    matrix = _tool_matrix(request, hits, chosen, similar, scores, len(retriever.catalog), share)
+    profiles = [profile_row(retriever.as_searched(hit.tool)) for hit in chosen]
+    matrix = _tool_matrix(request, hits, chosen, profiles, similar, scores, len(retriever.catalog), share)
     fit = _fit_row(request, matches, similar, scores, len(retriever.catalog), share)
     return ReadTools(chosen, matrix, fit)
 
@@ -127,20 +137,51 @@ def reorder(matches: ToolMatches, read: ReadTools, rankers: ToolReadingRankers |
     if not read.hits:
         return matches
     rankers = rankers or default_tool_reading_rankers()
-    scores = rankers.tools.score(read.matrix)
+    fits = with_share(float(rankers.fits.score(read.fit)[0]))
+    return replace(_in_order(matches, read.hits, rankers.tools.score(read.matrix)), fits=fits)
+
+
+def read_first(
+    matches: ToolMatches,
+    text: str,
+    as_searched: Callable[[Tool], Tool],
+    model: ReadingModel | None = None,
+) -> ToolMatches:
+    """The first matches by the search and by the reading model, which count the same, then the others.
+
+    For a text without a user: the probability that any fits remains that of the search, which is the better
+    one there.
+    """
+    first = matches.hits[:READ_FIRST]
+    if len(first) < 2:  # nothing to reorder
+        return matches
+    request = request_text(Request(text, "anybody", _ANY_MOMENT), _ANY_MOMENT)
+    texts = [tool_text(as_searched(hit.tool)) for hit in first]
+    read = (model or default_reading_model()).score_tools(request, texts)
+    searched = np.array([hit.score for hit in first], np.float32)
+    return _in_order(matches, first, _standardized(searched) + _standardized(read))
+
+
+def _standardized(values: Floats) -> Floats:
+    return (values - values.mean()) / (values.std() + np.float32(1e-6))
+
+
+def _in_order(
+    matches: ToolMatches, hits: Sequence[ToolHit], scores: NDArray[np.floating[Any]]
+) -> ToolMatches:
+    """The matches with these hits first, by their scores."""
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
     # tools that the request names stay first, whatever the model thinks of them
     named = {tool: float(scores.max()) for tool in matches.named}
     places = {tool: place for place, tool in enumerate(named)}
-    order.sort(key=lambda number: places.get(read.hits[number].tool.id, len(places)))
-    first = [replace(read.hits[n], score=named.get(read.hits[n].tool.id, float(scores[n]))) for n in order]
+    order.sort(key=lambda number: places.get(hits[number].tool.id, len(places)))
+    first = [replace(hits[n], score=named.get(hits[n].tool.id, float(scores[n]))) for n in order]
     known = {hit.tool.id for hit in first}
     lowest = first[-1].score
     rest = [
         replace(hit, score=lowest - 1 - n) for n, hit in enumerate(matches.hits) if hit.tool.id not in known
     ]
-    fits = with_share(float(rankers.fits.score(read.fit)[0]))
-    return replace(matches, hits=(*first, *rest), fits=fits)
+    return replace(matches, hits=(*first, *rest))
 
 
 def with_share(probability: float) -> float:
@@ -167,7 +208,7 @@ class _Similarities:
     @classmethod
     def build(
         cls,
-        retriever: ToolRetriever,
+        retriever: "ToolRetriever",
         text: str,
         items: Sequence[Item],
         item_vectors: Matrix,
@@ -195,7 +236,7 @@ class _Similarities:
 
 
 def _candidates(
-    retriever: ToolRetriever, hits: Sequence[ToolHit], similar: _Similarities | None
+    retriever: "ToolRetriever", hits: Sequence[ToolHit], similar: _Similarities | None
 ) -> list[ToolHit]:
     if similar is None:
         return list(hits[:READ_TOOLS])
@@ -213,6 +254,7 @@ def _tool_matrix(
     request: Request,
     hits: Sequence[ToolHit],
     chosen: Sequence[ToolHit],
+    profiles: Sequence[Sequence[float]],
     similar: _Similarities | None,
     scores: Floats,
     size: int,
@@ -252,7 +294,7 @@ def _tool_matrix(
                 *_standing(similar.item if similar else None, at),
                 float(len(said & frozenset(hit.tool.name.casefold().replace("-", "_").split("_")))),
                 float(np.log1p(size)),
-                *profile_row(hit.tool),
+                *profiles[number],
                 *of_request,
                 float(best_of_server[hit.tool.app] == number),
             ]

@@ -1,8 +1,9 @@
 """ToolRetriever: a request → the few tools of a catalogue that can serve it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from threading import Thread
 from typing import Self
 
 import numpy as np
@@ -17,51 +18,29 @@ from contextune.tools.catalog import Catalog
 from contextune.tools.filter import ToolFilter
 from contextune.tools.index import ToolIndex, VectorCache
 from contextune.tools.large.subset import LargeIndex
-from contextune.tools.methods import DEFAULT_METHOD, FUSED, LEXICAL_METHODS, METHODS, ToolSearch, learned
+from contextune.tools.matches import MIN_FIT, ToolMatches
+from contextune.tools.methods import (
+    DEFAULT_METHOD,
+    FUSED,
+    LEXICAL_METHODS,
+    METHODS,
+    READING,
+    ToolSearch,
+    learned,
+)
 from contextune.tools.naming import find_telling_names
 from contextune.tools.query import PastCalls, QueryContext, ToolQuery
 from contextune.tools.ranker import ToolRanker, default_tool_ranker
+from contextune.tools.reading import READ_FIRST, read_first
 from contextune.tools.subqueries import split_subqueries
 from contextune.tools.unknown_words import unknown_words
 from contextune.types import ItemHit, Progress, Reasons, Tool, ToolHit
 
-_NAME_AWARE_METHODS = ("hybrid", "learned")
+_NAME_AWARE_METHODS = ("hybrid", "learned", "reading")
 """Methods that put a tool named in the request first, and divide a request that asks for several things;
 bm25 and semantic stay plain baselines."""
-MIN_FIT = 0.45
-"""With a lower `fits`, no tool fits, unless the caller chooses another threshold."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolMatches:
-    """The tools for a request, best first.
-
-    `fits` is the probability that any tool of the catalogue serves the request, `needs_context` the
-    probability that its text alone does not say what is meant. Both are None with the plain methods,
-    and with an embedder that the ranker was not trained with. The hits are the nearest tools even if none
-    fits.
-    """
-
-    hits: tuple[ToolHit, ...]
-    fits: float | None = None
-    needs_context: float | None = None
-    min_fit: float = field(default=MIN_FIT, compare=False)
-    """With a lower `fits`, none fits."""
-    named: tuple[str, ...] = field(default=(), compare=False)
-    """Ids of the tools that the request names, which come first."""
-    unknown_words: tuple[str, ...] = field(default=(), compare=False)
-    """Words of the request that no tool's text has."""
-
-    @property
-    def none_fits(self) -> bool:
-        """Whether the request names no tool, and `fits` is known and below `min_fit`."""
-        return not self.named and self.fits is not None and self.fits < self.min_fit
-
-    def first(self, count: int, keep: str | None = None) -> tuple[ToolHit, ...]:
-        """The first `count` hits; the tool with id `keep` replaces the last if it comes further behind."""
-        shown = self.hits[:count]
-        kept = next((hit for hit in self.hits[count:] if hit.tool.id == keep), None)
-        return (*shown[:-1], kept) if kept else shown
+FEW_TOOLS = 64
+"""So many tools are embedded at once: that takes about a second."""
 
 
 class ToolRetriever:
@@ -79,34 +58,68 @@ class ToolRetriever:
         min_fit: float | None = None,
         vector_cache: VectorCache | None = None,
         progress: Progress | None = None,
+        wait: bool = True,
     ) -> None:
         """Embed and index the tools; with bm25, nothing is embedded.
 
+        With the method reading, the first ten of the method learned are read beside the request.
         `ranker` replaces the bundled one. With `split_requests`, a request that asks for several things is
         also searched by part, with the methods hybrid and learned. With `bounded`, only the sentences of a
         description that are about its tool are searched, so that a server cannot recommend its tools for
         everything. With `min_fit`, `search` finds nothing where `fits` is lower; `contextune eval tools`
         prints values for your catalogue. `vector_cache` keeps vectors between runs; without it, only those of
-        the bundled toolbox are known. `progress` is called with the number of tools embedded so far.
+        the bundled toolbox are known. `progress` is called with the number of tools embedded so far. Without
+        `wait`, a catalogue with many new tools is searched by words while a thread embeds it (see `ready`).
         """
         self.catalog = tools if isinstance(tools, Catalog) else Catalog(tools)
         self._set_method(method, ranker, split_requests)
         self.min_fit = check_min_fit(min_fit)
         self._embedder = embedder
         self.index: ToolIndex | LargeIndex
+        self._searched: Mapping[str, Tool] = {}
+        self._embedding: Thread | None = None
+        self._error: Exception | None = None
         if self._lexical:
-            self.index = ToolIndex.lexical(
-                self.catalog, bound_descriptions(self.catalog) if bounded else None
-            )
+            searched = self._bound() if bounded else None
+            self.index = ToolIndex.lexical(self.catalog, searched)
             return
         cache = bundled_vectors() if vector_cache is None else vector_cache
-        self.index = ToolIndex.build(
-            self.catalog,
-            self.embedder,
-            vector_cache=cache,
-            progress=progress,
-            searched=bound_descriptions(self.catalog, self.embedder, cache) if bounded else None,
-        )
+
+        def build() -> None:
+            searched = self._bound(self.embedder, cache) if bounded else None
+            self.index = ToolIndex.build(
+                self.catalog, self.embedder, vector_cache=cache, progress=progress, searched=searched
+            )
+
+        if wait or len(self.catalog) <= FEW_TOOLS:
+            build()
+            return
+        self.index = ToolIndex.lexical(self.catalog, self._bound() if bounded else None)
+        self._embedding = Thread(target=self._run, args=(build,), name="contextune-embed-tools", daemon=True)
+        self._embedding.start()
+
+    def _run(self, build: Callable[[], None]) -> None:
+        try:
+            build()
+        except Exception as error:  # raised by the next search
+            self._error = error
+
+    @property
+    def ready(self) -> bool:
+        """Whether all tools have vectors; until then, searches are by words, and `fits` is None."""
+        return self._lexical or not _has_words_only(self.index)
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the tools are embedded, or as many seconds."""
+        if self._embedding:
+            self._embedding.join(timeout)
+
+    def _bound(
+        self, embedder: Embedder | None = None, vector_cache: VectorCache | None = None
+    ) -> Sequence[Tool]:
+        searched = bound_descriptions(self.catalog, embedder, vector_cache)
+        self._searched = {tool.id: tool for tool in searched}
+        return searched
 
     @classmethod
     def from_index(
@@ -137,8 +150,13 @@ class ToolRetriever:
         self._name_aware = method in _NAME_AWARE_METHODS
         self._split_requests = split_requests and self._name_aware
         self._learned = METHODS[method] is learned
+        self._reads = method == READING
         self._lexical = method in LEXICAL_METHODS
         self._ranker = (lambda: ranker) if ranker else default_tool_ranker
+
+    def as_searched(self, tool: Tool) -> Tool:
+        """A tool with the texts that may count for its rank: its own, unless they are `bounded`."""
+        return self._searched.get(tool.id, tool)
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
@@ -185,34 +203,55 @@ class ToolRetriever:
             raise InvalidRequestError("text is empty: pass what the user said")
         if k < 1:
             raise InvalidRequestError(f"k must be at least 1, not {k!r}")
-        pinned = list({tool.id: tool for tool in map(self.catalog.tool, always)}.values())
-        parts = split_subqueries(text) if self._split_requests else ()
-        vectors = np.empty((1, 0), np.float32) if self._lexical else self.embedder.embed([text, *parts])
+        pinned = {tool.id: tool for tool in map(self.catalog.tool, always)}
+        depth = max(k, READ_FIRST) + len(pinned) if self._reads else k
+        matches = self._find(text, depth, context, past_calls, app_probabilities, filter)
+        hits = tuple(hit for hit in matches.hits if hit.tool.id not in pinned)
+        if self._reads and self.ready:
+            read = read_first(replace(matches, hits=hits), text, self.as_searched)
+            hits = read.hits
+        hits = hits[:k] if self._reads else hits
+        first = (ToolHit(tool, 1.0, ("always offered",)) for tool in pinned.values())
+        return replace(matches, hits=(*first, *hits))
+
+    def _find(
+        self,
+        text: str,
+        k: int,
+        context: QueryContext | Sequence[ItemHit],
+        past_calls: PastCalls | None,
+        app_probabilities: Mapping[str, float] | None,
+        tool_filter: ToolFilter | None,
+    ) -> ToolMatches:
+        if self._error:
+            raise self._error
+        whole = self.index
+        by_words = self._lexical or _has_words_only(whole)
+        parts = split_subqueries(text) if self._split_requests and not by_words else ()
+        vectors = np.empty((1, 0), np.float32) if by_words else self.embedder.embed([text, *parts])
         vector = vectors[0]
-        needs_context = self._needs_context(vector)
+        needs_context = None if by_words else self._needs_context(vector)
         query = ToolQuery(
             text,
             vector,
-            self._context(context),
-            past_calls,
+            None if by_words else self._context(context),
+            None if by_words else past_calls,
             app_probabilities or {},
             1.0 if needs_context is None else needs_context,
         )
         if parts:
             query = query.with_parts(parts, vectors[1:])
-        index, query, visible = self._scope(query, filter, k)
-        ranking = self._method(ToolSearch(index, query, visible, k, self._ranker))
+        index, query, visible = self._scope(whole, query, tool_filter, k)
+        method = METHODS["bm25"] if by_words else self._method
+        ranking = method(ToolSearch(index, query, visible, k, self._ranker))
         named = [n for n in index.find_named(query.spans) if visible[n]] if self._name_aware else []
         index.catalog.at([*named, *(position for position, _ in ranking.scored[:k])])  # one read for all
         leading = find_telling_names(index, text, named)
         others = (position for position, _ in ranking.scored if position not in leading)
         order = [*leading, *others][:k]
         scores = dict(ranking.scored)
-        hits = [ToolHit(tool, 1.0, ("always offered",)) for tool in pinned]
-        pinned_ids = {tool.id for tool in pinned}
+        hits: list[ToolHit] = []
         for position, tool in zip(order, index.catalog.at(order), strict=True):
-            if tool.id in pinned_ids:
-                continue
             by_name = ("the request names it",) if position in leading else ()
             reasons = Reasons(
                 lambda position=position, by_name=by_name: _unique(*by_name, *ranking.reasons(position))
@@ -224,7 +263,7 @@ class ToolRetriever:
             needs_context,
             MIN_FIT if self.min_fit is None else self.min_fit,
             tuple(index.catalog[position].id for position in leading),
-            unknown_words(text, index, visible if filter else None) if self._learned else (),
+            unknown_words(text, index, visible if tool_filter else None) if self._learned else (),
         )
 
     def knows_word(self, word: str) -> bool:
@@ -232,13 +271,13 @@ class ToolRetriever:
         return isinstance(self.index, ToolIndex) and self.index.fields["all"].document_frequency(word) > 0
 
     def _scope(
-        self, query: ToolQuery, tool_filter: ToolFilter | None, k: int
+        self, whole: ToolIndex | LargeIndex, query: ToolQuery, tool_filter: ToolFilter | None, k: int
     ) -> tuple[ToolIndex, ToolQuery, NDArray[np.bool_]]:
         """The index to search in memory: all tools, or the candidates from a larger index."""
-        if isinstance(self.index, ToolIndex):
-            return self.index, query, self.index.visible(tool_filter)
+        if isinstance(whole, ToolIndex):
+            return whole, query, whole.visible(tool_filter)
         depth = max(DEPTH if self._learned else 2 * FUSED, k)
-        index, query = self.index.subset(query, tool_filter, depth)
+        index, query = whole.subset(query, tool_filter, depth)
         return index, query, np.ones(len(index.catalog), bool)
 
     def _needs_context(self, vector: Matrix) -> float | None:
@@ -250,11 +289,15 @@ class ToolRetriever:
     def _context(self, context: QueryContext | Sequence[ItemHit]) -> QueryContext | None:
         if isinstance(context, QueryContext):
             return context
-        if not context or self._lexical:
+        if not context:
             return None
         hits = context[: QueryContext.MAX_ITEMS]
         vectors = self.embedder.embed([hit.item.text for hit in hits])
         return QueryContext.from_hits(hits, vectors)
+
+
+def _has_words_only(index: ToolIndex | LargeIndex) -> bool:
+    return isinstance(index, ToolIndex) and len(index.catalog) > 0 and not index.vectors.shape[1]
 
 
 def check_min_fit(min_fit: float | None) -> float | None:

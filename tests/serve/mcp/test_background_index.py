@@ -10,6 +10,7 @@ from tests.serve.waiting import PATIENCE
 from contextune.errors import ContextuneError
 from contextune.serve.mcp.background_index import BackgroundIndex, ChangePace, choose_tools
 from contextune.tools import Catalog, ToolRetriever
+from contextune.tools.retriever import FEW_TOOLS
 from contextune.types import Tool
 
 
@@ -26,9 +27,9 @@ class Servers:
         self.may_build = threading.Event()
         self.may_build.set()
         self.failure: Exception | None = None
-        self.index = BackgroundIndex(lambda: self.tools, self._build, step=step)
+        self.index = BackgroundIndex(lambda: self.tools, self.build, step=step)
 
-    def _build(self, catalog: Catalog) -> ToolRetriever:
+    def build(self, catalog: Catalog) -> ToolRetriever:
         assert self.may_build.wait(PATIENCE)
         if self.failure:
             raise self.failure
@@ -63,6 +64,30 @@ def test_search_takes_the_earlier_index_while_the_next_is_built() -> None:
         assert not servers.index.is_current
         servers.may_build.set()
         assert await count(servers, PATIENCE) == 7
+        await servers.index.stop()
+
+    asyncio.run(talk())
+
+
+def test_first_search_over_many_tools_does_not_wait_for_vectors() -> None:
+    async def talk() -> None:
+        servers = Servers(step=1000)
+        quick: list[int] = []
+
+        def build(catalog: Catalog) -> ToolRetriever:
+            quick.append(len(catalog))
+            return ToolRetriever(catalog, method="bm25")
+
+        servers.index = BackgroundIndex(lambda: servers.tools, servers.build, quick=build)
+        servers.may_build.clear()
+        servers.set("large", tools("large", FEW_TOOLS + 1))
+        assert await asyncio.wait_for(count(servers), PATIENCE) == FEW_TOOLS + 1
+        assert not servers.index.is_current
+        servers.may_build.set()
+        await wait_until_current(servers)
+        servers.set("small", tools("small", 3))
+        assert await count(servers, PATIENCE) == FEW_TOOLS + 4
+        assert (quick, servers.builds) == ([FEW_TOOLS + 1], [FEW_TOOLS + 1, FEW_TOOLS + 4])
         await servers.index.stop()
 
     asyncio.run(talk())

@@ -8,6 +8,7 @@ from time import monotonic
 
 from contextune.tools import Catalog, ToolRetriever
 from contextune.tools.mcp.live_catalog import next_pause
+from contextune.tools.retriever import FEW_TOOLS
 from contextune.types import Tool
 
 STEP = 1000
@@ -37,11 +38,15 @@ class BackgroundIndex:
         current: Callable[[], Mapping[str, Sequence[Tool]]],
         build: Callable[[Catalog], ToolRetriever],
         *,
+        quick: Callable[[Catalog], ToolRetriever] | None = None,
         step: int = STEP,
     ) -> None:
-        """`current` returns the tools by server, `build` runs in a thread."""
+        """`current` returns the tools by server, `build` runs in a thread.
+
+        `quick` builds an index without vectors, to search until the first one with many tools is built.
+        """
         self._current = current
-        self._build = build
+        self._build, self._quick = build, quick
         self._step = step
         self._indexed: dict[str, tuple[Tool, ...]] = {}
         self._changed: set[str] = set()
@@ -128,7 +133,10 @@ class BackgroundIndex:
         try:
             tools = {name: tuple(listed) for name, listed in self._current().items()}
             chosen, partial = await asyncio.to_thread(choose_tools, self._indexed, tools, changed, self._step)
-            self._index = await asyncio.to_thread(self._build_of, chosen)
+            if self._index is None and self._quick and sum(map(len, chosen.values())) > FEW_TOOLS:
+                self._index = await asyncio.to_thread(self._build_of, chosen, self._quick)
+                self._announce()
+            self._index = await asyncio.to_thread(self._build_of, chosen, self._build)
             self._indexed, self._failure = chosen, None
             finished, unfinished = changed - partial, partial
         except Exception as error:
@@ -140,11 +148,16 @@ class BackgroundIndex:
         now = monotonic()
         for name in finished:
             self._paces.setdefault(name, ChangePace()).accept(now)
+        self._announce()
+
+    def _announce(self) -> None:
         self._built.set()
         self._built = asyncio.Event()
 
-    def _build_of(self, tools: Mapping[str, Sequence[Tool]]) -> ToolRetriever:
-        return self._build(Catalog(tool for listed in tools.values() for tool in listed))
+    def _build_of(
+        self, tools: Mapping[str, Sequence[Tool]], build: Callable[[Catalog], ToolRetriever]
+    ) -> ToolRetriever:
+        return build(Catalog(tool for listed in tools.values() for tool in listed))
 
 
 def choose_tools(

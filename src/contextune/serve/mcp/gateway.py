@@ -121,7 +121,9 @@ class Gateway:
         self._listing: dict[str, asyncio.Task[None]] = {}
         """Servers that are being started to list their tools."""
         self._started = monotonic()
-        self._index = BackgroundIndex(lambda: self._tools.by_server, self._build_index)
+        self._index = BackgroundIndex(
+            lambda: self._tools.by_server, self._build_index, quick=self._words_index
+        )
         self._vectors = MemoryVectorCache(_MAX_CACHED_VECTORS)
         self._tuner: Tuner | None = None
         self._tuner_index: ToolRetriever | None = None
@@ -347,6 +349,10 @@ class Gateway:
             vector_cache=cache,
             progress=self._progress,
         )
+
+    def _words_index(self, tools: Catalog) -> ToolRetriever:
+        """A retriever by words; runs in a thread."""
+        return ToolRetriever(tools, self._embedder, method="bm25", bounded=True, min_fit=self._min_fit)
 
     async def _store_outcome(self, tool: Tool, *, ok: bool) -> None:
         """Store feedback for the search that found the tool; a call without a search is not stored."""

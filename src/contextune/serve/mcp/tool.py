@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from contextune._internal.phrases import unknown_words_note
 from contextune.errors import ContextuneError, MissingExtraError
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions, request_permissions
 from contextune.serve.validation_errors import validation_messages
@@ -263,8 +264,3 @@ def doubt_note(matches: "ToolMatches") -> str:
         f"{unknown_words_note(matches.unknown_words)}"
         " Search in other words, or go on without a tool."
     )
-
-
-def unknown_words_note(words: Sequence[str]) -> str:
-    """A sentence with the words of the request that no tool's text has, after a space; empty without any."""
-    return f" No tool mentions: {', '.join(words)}." if words else ""

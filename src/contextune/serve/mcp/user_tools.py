@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from contextune._internal.phrases import unknown_words_note
 from contextune._internal.untrusted import neutralize
 from contextune.serve.mcp.permissions import EVERYTHING, ToolPermissions
-from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool, ToolSearchResult, unknown_words_note
+from contextune.serve.mcp.tool import ADDS_DATA, ClientRequest, McpTool, ToolSearchResult
 from contextune.serve.mcp.user_schemas import (
     AnswerCorrection,
     AnswerItem,

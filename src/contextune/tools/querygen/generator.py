@@ -15,11 +15,12 @@ from contextune.llm.cache import CachedChat
 from contextune.llm.chat import Chat, Draft, Message, Sampling
 from contextune.search import interleave
 from contextune.tools.filter import ToolFilter
+from contextune.tools.matches import ToolMatches
 from contextune.tools.query import PastCalls, QueryContext
 from contextune.tools.querygen.names import KnownNames
 from contextune.tools.querygen.parse import combine_queries, parse_queries
 from contextune.tools.querygen.prompts import describe_messages, intent_messages
-from contextune.tools.retriever import ToolMatches, ToolRetriever
+from contextune.tools.retriever import ToolRetriever
 from contextune.types import ItemHit, Reasons, ToolHit
 
 __all__ = ["GREEDY", "KINDS", "QueryGenerator", "ToolQueries", "parse_queries", "search_all"]

@@ -212,15 +212,18 @@ def scale(
 def frameworks(
     public: Annotated[Path, typer.Option(help="Folder with toolbench.")],
     requests: Annotated[int, typer.Option(min=1, help="Requests of each kind.")] = 60,
+    tools: Annotated[
+        int | None, typer.Option(min=1, help="Only the first tools; default: all 11,332.")
+    ] = None,
     cache: Annotated[Path | None, typer.Option(help="File that caches vectors between runs.")] = None,
     out: Out = None,
 ) -> None:
-    """Time tool search in 11,332 tools beside that of FastMCP and Pydantic AI."""
+    """Time tool search in ToolBench's tools beside that of FastMCP and Pydantic AI."""
     from contextune_lab.bench.speed.frameworks import frameworks_table, measure_frameworks
     from contextune_lab.docs.benchmark_tables import to_markdown
 
     with output.progress("Searching") as update:
-        rows = measure_frameworks(public, requests=requests, cache=cache, progress=update)
+        rows = measure_frameworks(public, requests=requests, tools=tools, cache=cache, progress=update)
     table = frameworks_table(rows)
     output.out.print(to_markdown(table), markup=False, highlight=False, soft_wrap=True)
     record(out, table, part="speed")

@@ -121,10 +121,7 @@ class SourceReader:
             labels = self._by_id[row.id]
             hits = self._rankers.hits(row, self._items)
             request = complete_request(labels.request, self._retriever.user)
-            # tools of another retriever are searched without being read
-            matches = self._tuner.tools(
-                labels.request, _SEARCHED_TOOLS, context=hits, retriever=self._searched
-            )
+            matches = self._tuner.tools(labels.request, _SEARCHED_TOOLS, context=hits, read=False)
             ids = [hit.item.id for hit in hits[: QueryContext.MAX_ITEMS]]
             inputs = self._retriever.tool_search_inputs(request, ids)
             place = resolve_place(request, inputs.user)
