@@ -460,14 +460,13 @@ class Tuner:
         )
 
     def _context(self, request: Request, k: int | None, turn: TurnReading | None) -> ContextHits:
-        """The items for a request; one that was shown, and is meant, takes the place of others like it."""
+        """The items for a request; only the one that was shown before, if that is what it means."""
         hits = self._retriever.rank(request, k)
         referent = turn.referent if turn else None
         if referent is None or referent.item is None:
             return hits
         best = ItemHit(referent.item, hits[0].score if hits else 1.0, (referent.reason,), 1.0)
-        others = [hit for hit in hits if hit.item.app != referent.item.app]
-        return ContextHits([best, *others][:k], words_only=hits.words_only)
+        return ContextHits([best], words_only=hits.words_only)
 
     def _complete(self, request: Request) -> Request:
         return complete_request(request, self._retriever.user, self._words_of)

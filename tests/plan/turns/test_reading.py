@@ -9,7 +9,8 @@ import pytest
 
 from contextune.plan.policy.questions import ask_for_missing, ask_to_confirm
 from contextune.plan.turns.reading import TurnReading, next_state, read_turn
-from contextune.tools import ToolCatalog, bundled_toolbox
+from contextune.tools import bundled_toolbox
+from contextune.tools.catalog import Catalog
 from contextune.types import (
     Argument,
     Contact,
@@ -22,6 +23,7 @@ from contextune.types import (
     Request,
     Source,
     Tool,
+    Turn,
     TurnState,
     User,
 )
@@ -47,7 +49,7 @@ OWN = [
         "properties": {"to": {"type": "string"}, "mode": {"enum": ["walking", "cycling"]}},
         "required": ["to"]}),
 ]  # fmt: skip
-CATALOG = ToolCatalog([*bundled_toolbox(), *OWN])
+CATALOG = Catalog([*bundled_toolbox(), *OWN])
 USER = User(
     "me",
     {"name": "Ines Duarte", "email": "ines@example.com"},
@@ -95,7 +97,8 @@ def read(state: TurnState, text: str) -> TurnReading | None:
     def find(name: str) -> Tool | None:
         return CATALOG.tool(name) if name in {tool.id for tool in CATALOG} else None
 
-    request = Request(text, "me", NOW, state=state_from_json(dict(state_to_json(state))))
+    history = (Turn("user", state.text),) if state.text else ()
+    request = Request(text, "me", NOW, history=history, state=state_from_json(dict(state_to_json(state))))
     return read_turn(request, USER, load, find, VERBS)
 
 
@@ -120,7 +123,6 @@ TEXT: Mapping[str, Any] = {"recipient": "Rui Costa", "message": "I am late"}
         ("tables/book_table", TABLE, "make it 5 people", "party_size", 5),
         ("clock/set_timer", {"minutes": 5}, "make it 7", "minutes", 7),
         ("clock/set_timer", {"minutes": 5}, "no, 10 minutes", "minutes", 10),
-        ("Calendar/list_events", {"date": "2024-05-17"}, "make it 3 days", None, None),
         ("Mail/send_email", MAIL, "to Anna instead", "recipient", "anna@example.org"),
         ("phone/send_text", TEXT, "to Anna instead", "recipient", "Anna Lind"),
         ("phone/send_text", TEXT, "no, to my sister", "recipient", "Anna Lind"),
@@ -145,6 +147,13 @@ def test_correction_replaces_the_value_of_its_kind(
     assert reading.plan is not None
     assert reading.plan.args == {**values, name: value}
     assert (reading.reply.kind, reading.plan.decision) == ("corrected", "confirm")
+
+
+def test_correction_of_a_value_that_the_call_lacks_changes_nothing() -> None:
+    reading = read(state_of(call("Mail/send_email", **MAIL)), "no, Sunday")
+    assert reading is not None
+    assert reading.reply is not None
+    assert (reading.reply.text, reading.plan) == ("The last call has no such value.", None)
 
 
 def test_corrected_call_is_made_only_if_the_old_one_was() -> None:

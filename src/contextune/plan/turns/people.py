@@ -49,7 +49,8 @@ class PeopleNames:
             return None
         preposition = (match["preposition"] or "").casefold()
         mention = next((each for each in mentions if each.before == preposition), mentions[0])
-        return last[: mention.start] + match["person"] + last[mention.end :]
+        person = match["person"].title() if match["person"].islower() else match["person"]
+        return last[: mention.start] + person + last[mention.end :]
 
     def _mentions(self, text: str) -> Iterator[_Mention]:
         words = list(_WORD.finditer(text))

@@ -39,6 +39,7 @@ from contextune.types import (
 _NOT_OPEN = TurnOutcome("unclear", "No question is open.")
 _LEFT = TurnOutcome("left", "Left. Nothing was done.")
 _WHICH = TurnOutcome("unclear", "Which one? Say its number or its name, or “no” to leave it.")
+_NO_SUCH = TurnOutcome("unclear", "The last call has no such value.")
 _MAX_PLANS = 3
 """Calls between which a reply that is not clear is asked about."""
 _LIKELY = 0.5
@@ -196,6 +197,8 @@ class _Turn:
         if tool_effect(tool).only_reads and (said.is_time or said.contacts):
             return None  # other items are to be found
         plans = changed_calls(said, call, tool)
+        if not plans and said.way == "corrects" and said.is_typed:
+            return TurnReading(_NO_SUCH)
         return self._proposed("corrected", call, plans) if plans else None
 
     def _named_items(self, said: SaidValue) -> Sequence[Item]:

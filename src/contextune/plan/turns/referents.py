@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from contextune.context.history import depends_on_history
+from contextune.context.history import refers_back
 from contextune.context.stop_words import STOP_WORDS
 from contextune.plan.multi_step.anaphora import find_anaphora
 from contextune.plan.times.phrases import find_times
@@ -99,7 +99,7 @@ def _speaks_of_it(request: Request, user: User) -> bool:
     text = request.text
     if compiled(_THAT_ONE).search(text) or compiled(_ABOUT_IT).fullmatch(text):
         return True
-    if find_anaphora(text).any and depends_on_history(request):
+    if find_anaphora(text).any and refers_back(text):
         return True
     shifts = find_times(text, local_time(request.time, user.zone))
     return bool(shifts.shifts or shifts.day_offsets) and compiled(_BEFORE_IT).search(text) is not None

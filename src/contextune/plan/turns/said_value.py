@@ -70,10 +70,15 @@ class SaidValue:
         mentions = (*self._times.days, *self._times.clocks)
         return bool(mentions) and compiled(_JOINS).fullmatch(self._without(mentions)) is not None
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether it is a time, a number, a length or a person, and so no request of its own."""
+        return self.is_time or self.number is not None or self.length is not None or bool(self.contacts)
+
     @cached_property
     def number(self) -> float | None:
         """The only number, with at most a word for what is counted."""
-        numbers = [] if self.is_time and not self.bare.isdigit() else find_numbers(self.bare)
+        numbers = [] if self.is_time and len(tokenize(self.bare)) > 1 else find_numbers(self.bare)
         if len(numbers) != 1 or self.length is not None:
             return None
         rest = tokenize(self.bare.casefold().replace(numbers[0][1], " ", 1))
