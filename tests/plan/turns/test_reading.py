@@ -156,6 +156,14 @@ def test_correction_of_a_value_that_the_call_lacks_changes_nothing() -> None:
     assert (reading.reply.text, reading.plan) == ("The last call has no such value.", None)
 
 
+def test_corrected_call_carries_no_earlier_question() -> None:
+    reading = read(state_of(call("daylist/todo_add", **TASK)), "make it 10")
+    assert reading is not None
+    assert reading.plan is not None
+    assert reading.plan.question is not None
+    assert [option.plan.question for option in reading.plan.question.options] == [None]
+
+
 def test_corrected_call_is_made_only_if_the_old_one_was() -> None:
     reading = read(state_of(call("daylist/todo_add", "act", **TASK)), "make it 10")
     assert reading is not None

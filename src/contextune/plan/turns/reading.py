@@ -240,10 +240,11 @@ class _Turn:
 
     def _asking(self, plan: Plan, old: Plan | None = None) -> Plan:
         tool = self._tool(plan)
+        plan = replace(plan, decision=None, question=None)
         if plan.missing:
             return replace(plan, decision="ask", question=ask_for_missing(plan, tool))
         if old is not None and old.decision == "act":
-            return replace(plan, decision="act", question=None)
+            return replace(plan, decision="act")
         return replace(plan, decision="confirm", question=ask_to_confirm(plan, tool))
 
     def _tool(self, plan: Plan) -> Tool:
