@@ -18,7 +18,7 @@ from contextune.context.ranker import RankerSource
 from contextune.context.retriever import ToolSearchInputs
 from contextune.corrected_calls import without_rejected, without_wrong_calls, wrong_tools
 from contextune.embed import Embedder, default_embedder
-from contextune.errors import InvalidDataError, InvalidRequestError, PlanError
+from contextune.errors import ContextuneError, InvalidDataError, InvalidRequestError, PlanError
 from contextune.plan import (
     READING_POLICY,
     CascadePlanner,
@@ -37,6 +37,8 @@ from contextune.plan.policy import Policy, Readings, read_request
 from contextune.plan.policy.personal_values import guard_readings
 from contextune.plan.reading_planner import READ_TOOLS
 from contextune.plan.spelling import private_words
+from contextune.plan.turns.reading import TurnReading, next_state, read_turn
+from contextune.plan.turns.replies import may_reply
 from contextune.search import tokenize
 from contextune.store import Store, open_store
 from contextune.tools import (
@@ -45,6 +47,7 @@ from contextune.tools import (
     ToolMatches,
     ToolQueries,
     ToolRetriever,
+    bundled_toolbox,
     search_all,
 )
 from contextune.tools.index import ToolIndex
@@ -63,8 +66,13 @@ from contextune.types import (
     Request,
     Tool,
     ToolHit,
+    Turn,
+    TurnState,
     UsageEvent,
 )
+
+_TURNS = 6
+"""Turns of a conversation that are read to find what a reply is to."""
 
 
 class Tuner:
@@ -241,7 +249,8 @@ class Tuner:
 
     def context(self, request: Request, k: int | None = 10) -> ContextHits:
         """The `k` items the request most likely needs, best first; all visible items with `k=None`."""
-        return self._retriever.rank(self._complete(request), k)
+        request, turn = self._read_turn(request)
+        return self._context(self._complete(request), k, turn)
 
     def people(self, request: Request, context: Sequence[ItemHit] = ()) -> list[Contact]:
         """The contacts that the request means, best first, then those of the first items of `context`."""
@@ -297,13 +306,26 @@ class Tuner:
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """The best `k` items, the best `max_tools` tools, and the call to make."""
         start = perf_counter()
-        asked, request = request, self._complete(request)
-        context = self.context(request, k)
+        asked = request
+        if request.history or request.state:
+            request = self._in_conversation(request)
+        before = request.state
+        request, turn = self._read_turn(request)
+        if turn and turn.reply:
+            return self._reply(asked, before, turn)
+        request = self._complete(request)
+        context = self._context(request, k, turn)
         seconds = {"context": perf_counter() - start}
         if self._tools is None:
-            people = tuple(self.people(asked, needed_items(context)))
+            people = tuple(self.people(request, needed_items(context)))
+            state = next_state(before, request.text, None, context, turn)
             return Answer(
-                asked, tuple(context), seconds=seconds, words_only=context.words_only, people=people
+                asked,
+                tuple(context),
+                seconds=seconds,
+                words_only=context.words_only,
+                people=people,
+                state=state,
             )
         start = perf_counter()
         queries = self._queries(request)
@@ -334,7 +356,8 @@ class Tuner:
             queries=queries.generated,
             words_only=context.words_only,
             unknown_words=matches.unknown_words,
-            people=tuple(self.people(asked, needed_items(context))),
+            people=tuple(self.people(request, needed_items(context))),
+            state=next_state(before, request.text, plan, context, turn),
         )
 
     def steps(
@@ -348,13 +371,13 @@ class Tuner:
         if self._tools is None:
             raise InvalidRequestError("this tuner has no tools: pass Tuner(store, tools=…)")
         answer = answer or self.answer(request, k, max_tools=max_tools)
+        if answer.reply:
+            return Steps((answer.plan,), (request.text,)) if answer.plan else None
         if self._min_fit is not None and answer.plan and answer.plan.decision == "none":
             return Steps((answer.plan,), (request.text,))
-        request = self._complete(request)
+        request = replace(self._complete(request), state=None)
         names = [hit.item.title for hit in answer.context]
-        # nearly every word begins the name of some tool in a large catalogue
-        is_small = isinstance(self._tools.index, ToolIndex)
-        tools = self._tools.catalog if is_small else [hit.tool for hit in answer.tools]
+        tools = list(self._small_catalog()) or [hit.tool for hit in answer.tools]
         parts = split_request(request.text, verbs=tool_verbs(tools), names=names)
 
         def retrieve(part: Request, carry_items: CarryItems) -> tuple[PlanningInput, ToolMatches]:
@@ -380,6 +403,73 @@ class Tuner:
     async def aanswer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """`answer` in a worker thread."""
         return await asyncio.to_thread(self.answer, request, k, max_tools=max_tools)
+
+    def _in_conversation(self, request: Request) -> Request:
+        """The request with what earlier turns have left, and with a history of at least the last request.
+
+        Without a state, the user's last turn is planned again if the request may be a reply to it.
+        """
+        state, history = request.state, request.history[-_TURNS:]
+        if state is None and history and may_reply(request.text, history):
+            last = max((n for n, turn in enumerate(history) if turn.speaker == "user"), default=None)
+            if last is not None and history[last].text.strip():
+                earlier = replace(request, text=history[last].text, history=history[:last])
+                state = self.answer(earlier).state
+        if state is not None and state.text and not request.history:
+            request = replace(request, history=(Turn("user", state.text),))
+        return replace(request, state=state)
+
+    def _read_turn(self, request: Request) -> tuple[Request, TurnReading | None]:
+        """The request to plan, and what it says to the turns before it."""
+        if request.state is None:
+            return request, None
+        user = self._retriever.user(request.user)
+        turn = read_turn(
+            request,
+            user,
+            lambda ids: self._retriever.visible_items(request, ids),
+            self._find_tool,
+            tool_verbs([*bundled_toolbox(), *self._small_catalog()]),
+        )
+        return replace(request, text=turn.text if turn and turn.text else request.text, state=None), turn
+
+    def _find_tool(self, name: str) -> Tool | None:
+        """A tool that may be used, by its id; None if there is none."""
+        try:
+            tool = self._tools.catalog.tool(name) if self._tools else None
+        except ContextuneError:
+            return None
+        return tool if tool and (self._tool_filter is None or self._tool_filter(tool)) else None
+
+    def _small_catalog(self) -> Iterable[Tool]:
+        """The tools, unless they are very many: nearly every word begins the name of some tool then."""
+        return self._tools.catalog if self._tools and isinstance(self._tools.index, ToolIndex) else ()
+
+    def _reply(self, asked: Request, before: TurnState | None, turn: TurnReading) -> Answer:
+        """The answer to a reply: the call that it leads to, with the items that its values are from."""
+        plan = turn.plan
+        sources = [
+            source.item for each in (plan.arguments.values() if plan else ()) for source in each.sources
+        ]
+        items = self._retriever.visible_items(asked, list(dict.fromkeys(item for item in sources if item)))
+        tool = self._find_tool(plan.tool) if plan else None
+        return Answer(
+            asked,
+            tuple(ItemHit(item, 1.0, ("the call takes a value from it",), 1.0) for item in items),
+            (ToolHit(tool, 1.0),) if tool else (),
+            plan,
+            reply=turn.reply,
+            state=next_state(before, "", plan, (), turn),
+        )
+
+    def _context(self, request: Request, k: int | None, turn: TurnReading | None) -> ContextHits:
+        """The items for a request; only the one that was shown before, if that is what it means."""
+        hits = self._retriever.rank(request, k)
+        referent = turn.referent if turn else None
+        if referent is None or referent.item is None:
+            return hits
+        best = ItemHit(referent.item, hits[0].score if hits else 1.0, (referent.reason,), 1.0)
+        return ContextHits([best], words_only=hits.words_only)
 
     def _complete(self, request: Request) -> Request:
         return complete_request(request, self._retriever.user, self._words_of)

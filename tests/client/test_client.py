@@ -105,6 +105,11 @@ def test_every_method(service: LiveService, token: str) -> None:
         assert answer["context"][0]["item"]["id"] == "m1"
         assert answer["request"]["place"] == "home"
         assert client.context(text, time=TIME, k=1)[0]["item"]["id"] == "m1"
+        first = client.ask("Remind me to fire the kiln tomorrow at 9", time=TIME)
+        corrected = client.ask("make it 10", time=TIME, state=first["state"])
+        assert corrected["reply"] == {"kind": "corrected", "text": ""}
+        assert corrected["plan"] is not None
+        assert corrected["plan"]["arguments"]["due_time"]["value"].endswith("T10:00")
         tools = client.tools(text, time="2024-05-16T17:40", k=2)
         assert len(tools["tools"]) == 2
         plan = client.plan(text, time=TIME, tools=[tools["tools"][0]["id"]])

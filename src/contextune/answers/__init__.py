@@ -1,7 +1,7 @@
 """Answers to questions: sentences of stored items, shown for calls that only read what the store holds."""
 
 from contextune.answers.extract import extract_answer
-from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer, answer_json
+from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer, answer_json, state_shown
 from contextune.answers.scorer import SentenceScorer, default_scorer, shared_words
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "default_scorer",
     "extract_answer",
     "shared_words",
+    "state_shown",
 ]

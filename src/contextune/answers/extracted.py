@@ -1,11 +1,12 @@
 """`ExtractedAnswer`: sentences of stored items, with the items they are from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from typing_extensions import TypedDict
 
-from contextune.types import Item, User, user_time
+from contextune.plan import Steps
+from contextune.types import Answer, Item, TurnState, User, user_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,11 @@ class ExtractedAnswer:
     correction: Correction | None = None
     """What a later mail or message says, if it disagrees."""
 
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The ids of the items that it is from, in the order of their lines."""
+        return (self.source.item, *(other.item for other in self.others))
+
 
 class AnswerSourceJson(TypedDict):
     """The item that an answer is from, with its time in the user's zone."""
@@ -77,6 +83,18 @@ class ExtractedAnswerJson(TypedDict):
     others: list[AnswerSourceJson]
     covers: str
     correction: CorrectionJson | None
+
+
+def state_shown(answer: Answer, steps: Steps | None, extracted: ExtractedAnswer | None) -> TurnState:
+    """What the next request may refer to, where an answer is shown with its steps and what the items say.
+
+    A question about several steps as one call is not shown, so that it cannot be answered.
+    """
+    state = answer.state.showing(extracted.items) if extracted else answer.state
+    if steps is None or len(steps) < 2:
+        return state
+    before = answer.request.state
+    return replace(state, pending=before.pending if before else None)
 
 
 def answer_json(answer: ExtractedAnswer) -> ExtractedAnswerJson:

@@ -106,7 +106,7 @@ def ask(
     ask or refuse), then the items. A request with several parts is planned in steps. Nothing is executed.
     """
     from contextune.answers import answer_json, extract_answer
-    from contextune.cli.chat.short_replies import small_talk
+    from contextune.plan.turns.choices import small_talk
 
     with open_tuner(
         store, catalog, embedder, policy, min_fit=min_fit, llm=llm, ranker=ranker, planner_name=planner
@@ -206,7 +206,7 @@ def feedback(
 
     The request is answered as `ask` answers it, and the verdict is about its items and its call.
     """
-    from contextune.cli.chat.short_replies import read_verdict
+    from contextune.cli.chat.verdicts import read_verdict
 
     with open_tuner(store, catalog, embedder, "") as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))

@@ -22,6 +22,8 @@ Reply = TypeVar("Reply")
 Moment = datetime | str | None
 Place = str | Coordinates | None
 History = Sequence[tuple[str, str]]
+State = Mapping[str, Any] | None
+"""The `state` of the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,13 @@ def ask(
     time: Moment = None,
     place: Place = None,
     history: History = (),
+    state: State = None,
     k: int = 10,
     tools: int = 5,
     why: bool = True,
 ) -> "Call[responses.AnswerReply]":
     """Context, tools and the call to make; with reasons, unless `why` is false."""
-    values = _request_values(text, time, place, history)
+    values = _request_values(text, time, place, history, state)
     return Call("POST", "/v1/ask", _body(requests.AskBody, **values, k=k, tools=tools, why=why))
 
 
@@ -63,11 +66,12 @@ def context(
     time: Moment = None,
     place: Place = None,
     history: History = (),
+    state: State = None,
     k: int = 10,
     why: bool = False,
 ) -> "Call[list[responses.ItemHitReply]]":
     """The user's items that a request refers to, best first."""
-    body = _body(requests.ContextBody, **_request_values(text, time, place, history), k=k, why=why)
+    body = _body(requests.ContextBody, **_request_values(text, time, place, history, state), k=k, why=why)
     return Call("POST", "/v1/context", body, key="context")
 
 
@@ -77,12 +81,13 @@ def tools(
     time: Moment = None,
     place: Place = None,
     history: History = (),
+    state: State = None,
     k: int = 5,
     context: bool = True,
     why: bool = False,
 ) -> "Call[responses.ToolsReply]":
     """The tools that can serve a request, and the probability that any of them does."""
-    values = _request_values(text, time, place, history)
+    values = _request_values(text, time, place, history, state)
     return Call("POST", "/v1/tools", _body(requests.ToolsBody, **values, k=k, context=context, why=why))
 
 
@@ -92,10 +97,11 @@ def plan(
     time: Moment = None,
     place: Place = None,
     history: History = (),
+    state: State = None,
     tools: Sequence[str] = (),
 ) -> "Call[PlanJson | None]":
     """The call to make, with one of `tools` (ids) if given; nothing is called."""
-    body = _body(requests.PlanBody, **_request_values(text, time, place, history), tools=[*tools])
+    body = _body(requests.PlanBody, **_request_values(text, time, place, history, state), tools=[*tools])
     return Call("POST", "/v1/plan", body, key="plan")
 
 
@@ -109,9 +115,10 @@ def feedback(
     time: Moment = None,
     place: Place = None,
     history: History = (),
+    state: State = None,
 ) -> Call[None]:
     """Report which items (ids) and tool were right for a request; later answers use it."""
-    values = _request_values(text, time, place, history)
+    values = _request_values(text, time, place, history, state)
     values |= {"used": [*used], "rejected": [*rejected], "tool": tool, "ok": ok}
     return Call("POST", "/v1/feedback", _body(requests.FeedbackBody, **values), repeatable=False)
 
@@ -172,9 +179,10 @@ def health() -> "Call[responses.HealthReply]":
     return Call("GET", "/health")
 
 
-def _request_values(text: str, time: Moment, place: Place, history: History) -> dict[str, Any]:
+def _request_values(text: str, time: Moment, place: Place, history: History, state: State) -> dict[str, Any]:
     """The fields that all requests have."""
-    return {
+    values: dict[str, Any] = {} if state is None else {"state": dict(state)}
+    return values | {
         "text": text,
         "time": time.isoformat() if isinstance(time, datetime) else time,
         "place": place,

@@ -126,6 +126,12 @@ def depends_on_history(request: Request) -> bool:
     return fragment and _VERBS.isdisjoint(words)
 
 
+def refers_back(text: str) -> bool:
+    """Whether a text has a word for something that was said before it: "her", "it", "the other one"."""
+    words = "\n".join(_sentences(text)).casefold()
+    return _has_unresolved_pronoun(text) or _REFERENCES.search(words) is not None
+
+
 def _has_unresolved_pronoun(text: str) -> bool:
     """Whether it contains "her" or "them" before any name that this could refer to."""
     for word, name in _words_and_names(text):

@@ -30,7 +30,17 @@ from contextune.errors import InvalidRequestError
 from contextune.search import tokenize
 from contextune.search.request_text import canonical_request
 from contextune.store import Store
-from contextune.types import NAMELESS, ContextHits, ItemHit, Progress, Reasons, Request, User, local_time
+from contextune.types import (
+    NAMELESS,
+    ContextHits,
+    Item,
+    ItemHit,
+    Progress,
+    Reasons,
+    Request,
+    User,
+    local_time,
+)
 
 _ENRICHED = (reading, learned, situated)
 """Methods that need the vectors of items with their habits."""
@@ -131,6 +141,17 @@ class ContextRetriever:
         """The best `k` items that existed at the time of the request, best first; all if `k` is None."""
         state = self._checked_state(request, k)
         return self._search(request, state, k) if state.index.items else ContextHits()
+
+    def visible_items(self, request: Request, ids: Sequence[str] | None = None) -> list[Item]:
+        """The items that existed at the time of the request: those with some ids, in their order, or all."""
+        index = self._indexes.get(request.user).index
+        visible = index.visible(request.time)
+        rows = (
+            range(len(index.items))
+            if ids is None
+            else [index.row_by_id[item] for item in ids if item in index.row_by_id]
+        )
+        return [index.items[row] for row in rows if visible[row]]
 
     def judgements(self, request: Request) -> Mapping[str, float]:
         """By id, items that were right (positive) or wrong (negative) for requests of nearly these words."""

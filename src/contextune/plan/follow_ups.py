@@ -14,7 +14,7 @@ _QUESTION = re.compile(
 """A question, or an order to show something: to ask it again for another time changes nothing."""
 _REST = re.compile(
     r"\W*(?:(?:ok|okay|and|or|but|so|also|then|now|what about|how about|what|how|the|on|for|in|at|instead|too"
-    r"|as well|please)\b\W*)*",
+    r"|as well|please|no|nope|sorry|wait|actually|i mean|i meant|rather|make it|make that)\b\W*)*",
     re.IGNORECASE,
 )
 """What a follow-up may say beside its time."""

@@ -10,11 +10,14 @@ from contextune.types.answer import (
     ItemHit,
     Missing,
     Option,
+    OutcomeKind,
     Plan,
     Question,
     Reasons,
     Source,
     ToolHit,
+    TurnOutcome,
+    TurnState,
 )
 from contextune.types.data import Contact, UsageEvent, User
 from contextune.types.item import Item
@@ -56,6 +59,7 @@ __all__ = [
     "ItemHit",
     "Missing",
     "Option",
+    "OutcomeKind",
     "PlaceLocation",
     "Plan",
     "Progress",
@@ -66,6 +70,8 @@ __all__ = [
     "Tool",
     "ToolHit",
     "Turn",
+    "TurnOutcome",
+    "TurnState",
     "UnreadTime",
     "UsageEvent",
     "User",

@@ -177,6 +177,42 @@ class Plan:
         return self if self.missing else replace(self, decision="act", question=None)
 
 
+OutcomeKind = Literal["chosen", "left", "unclear", "filled", "corrected", "talk"]
+"""What a reply did: chose a call, left the question, was not clear, filled in or corrected a value, or
+asked for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    """How a request was understood as a reply to the turn before, and what to say to it."""
+
+    kind: OutcomeKind
+    text: str = ""
+    """What to say, unless the plan of the answer says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """What earlier turns left for a reply to refer to: pass `Answer.state` with the next request."""
+
+    text: str = ""
+    """The last request, as it was planned."""
+    call: Plan | None = None
+    """The last call, made or proposed."""
+    pending: Plan | None = None
+    """The call whose question has not been answered; its options are those to choose from."""
+    items: tuple[str, ...] = ()
+    """The ids of the items shown, in their order."""
+    about: str | None = None
+    """The id of the item last spoken of."""
+
+    def showing(self, items: Sequence[str]) -> "TurnState":
+        """The same, where these items were shown first: one thing, or the entries of a list."""
+        rest = (item for item in self.items if item not in items)
+        about = items[0] if len(items) == 1 else self.about
+        return replace(self, items=(*items, *rest), about=about)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The full answer to a request. `seconds` holds the time each stage took."""
@@ -196,3 +232,7 @@ class Answer:
     """Words of the request that no tool's text has: why nothing fits, if it does not."""
     people: tuple[Contact, ...] = ()
     """The contacts that the request means, best first, then those of the first items."""
+    reply: TurnOutcome | None = None
+    """How the request was understood as a reply; None for a request of its own."""
+    state: TurnState = TurnState()
+    """What the next request may refer to: pass it as `Request.state`."""

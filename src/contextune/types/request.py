@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextune._internal.untrusted import without_long_runs
 from contextune.errors import InvalidRequestError
 from contextune.types.time_place import Coordinates, check_coordinates
+
+if TYPE_CHECKING:
+    from contextune.types.answer import TurnState
 
 
 class Turn(NamedTuple):
@@ -39,6 +42,8 @@ class Request:
     time: datetime = field(default_factory=_now)
     place: str | Coordinates | None = None
     history: tuple[Turn, ...] = ()
+    state: "TurnState | None" = None
+    """What the last answer left, its `Answer.state`: "yes", "the second one" and "make it 7" refer to it."""
 
     def __post_init__(self) -> None:
         if not self.text.strip():

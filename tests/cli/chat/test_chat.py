@@ -7,11 +7,10 @@ import pytest
 from tests.program import run
 
 from contextune import Tuner
-from contextune.cli.chat.conversation import Conversation, PeopleNames
-from contextune.errors import InvalidRequestError
+from contextune.plan.turns.people import PeopleNames
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
-from contextune.types import Contact, Item, Request, User
+from contextune.types import Answer, Contact, Item, Request, TurnState, User
 
 NOW = datetime(2024, 5, 15, 18)
 ITEMS = [
@@ -48,50 +47,58 @@ def tuner(path: Path) -> Tuner:
     return Tuner(SQLiteStore(path), tools=bundled_toolbox())
 
 
+class Talk:
+    """Asks one request after the other, each after what the last answer left."""
+
+    def __init__(self, tuner: Tuner) -> None:
+        self.tuner = tuner
+        self.state = TurnState()
+
+    def ask(self, text: str) -> Answer:
+        answer = self.tuner.answer(Request(text, "me", NOW, state=self.state), 8)
+        self.state = answer.state
+        return answer
+
+    def first(self, text: str) -> str:
+        return self.ask(text).context[0].item.id
+
+
 @pytest.fixture
-def conversation(tuner: Tuner) -> Conversation:
-    return Conversation(tuner, tuner.store.user("me"), 8)
+def talk(tuner: Tuner) -> Talk:
+    return Talk(tuner)
 
 
-def first(conversation: Conversation, text: str) -> str:
-    answer, _ = conversation.ask(Request(text, "me", NOW))
-    return answer.context[0].item.id
-
-
-def test_the_one_before_is_the_previous_mail_of_the_same_person(conversation: Conversation) -> None:
-    assert first(conversation, "Read me the last mail from Marta.") == "m3"
-    answer, steps = conversation.ask(Request("And the one before?", "me", NOW))
+def test_the_one_before_is_the_previous_mail_of_the_same_person(talk: Talk) -> None:
+    assert talk.first("Read me the last mail from Marta.") == "m3"
+    answer = talk.ask("And the one before?")
     assert answer.plan is not None
     assert answer.plan.args == {"email_subject": "Clay order"}
-    assert steps is not None
-    assert list(steps) == [answer.plan]
     assert answer.context[0].reasons == ("the one before “Kiln slots”",)
-    assert first(conversation, "and the one before that?") == "m0"
-    with pytest.raises(InvalidRequestError, match="nothing in Mail before “Welcome”"):
-        conversation.ask(Request("the previous one", "me", NOW))
-    assert first(conversation, "And the next one?") == "m1"
+    assert talk.first("and the one before that?") == "m0"
+    none = talk.ask("the previous one")
+    assert (none.plan, none.context) == (None, ())
+    assert none.reply is not None
+    assert none.reply.text == "There is nothing in Mail before “Welcome”."
+    assert talk.first("And the next one?") == "m1"
 
 
-def test_the_one_before_is_the_previous_event_of_the_same_name(conversation: Conversation) -> None:
-    assert first(conversation, "When is my dentist appointment?") == "c2"
-    assert first(conversation, "and the one before?") == "c0"
+def test_the_one_before_is_the_previous_event_of_the_same_name(talk: Talk) -> None:
+    assert talk.first("When is my dentist appointment?") == "c2"
+    assert talk.first("and the one before?") == "c0"
 
 
-def test_follow_up_is_completed_from_the_history(conversation: Conversation) -> None:
-    first(conversation, "When is my dentist appointment?")
-    answer, _ = conversation.ask(Request("and the glaze night?", "me", NOW))
+def test_follow_up_is_completed_from_the_last_request(talk: Talk) -> None:
+    talk.first("When is my dentist appointment?")
+    answer = talk.ask("and the glaze night?")
     assert answer.plan is not None
     assert (answer.plan.name, answer.plan.args) == ("get_event", {"event_name": "Glaze night"})
-    assert [turn.text for turn in answer.request.history] == ["When is my dentist appointment?", "Dentist"]
 
 
 @pytest.mark.parametrize("follow_up", ["and the one from Rui?", "And Rui?", "what about rui"])
-def test_follow_up_about_another_person_repeats_the_request(
-    conversation: Conversation, follow_up: str
-) -> None:
-    assert first(conversation, "When did Marta last write?") == "m3"
-    assert first(conversation, follow_up) == "m2"
-    assert first(conversation, "And from Marta?") == "m3"
+def test_follow_up_about_another_person_repeats_the_request(talk: Talk, follow_up: str) -> None:
+    assert talk.first("When did Marta last write?") == "m3"
+    assert talk.first(follow_up) == "m2"
+    assert talk.first("And from Marta?") == "m3"
 
 
 @pytest.mark.parametrize(
@@ -114,9 +121,8 @@ def test_person_of_a_request_is_replaced(last: str, follow_up: str, text: str | 
     assert PeopleNames(user, [*ITEMS, news]).replace_person(last, follow_up) == text
 
 
-def test_the_one_before_without_a_conversation_is_an_ordinary_request(conversation: Conversation) -> None:
-    answer, _ = conversation.ask(Request("And the one before?", "me", NOW))
-    assert answer.request.history == ()
+def test_the_one_before_without_a_conversation_is_an_ordinary_request(talk: Talk) -> None:
+    assert talk.ask("And the one before?").reply is None
 
 
 def test_chat_reads_lines_explains_and_takes_a_choice(path: Path) -> None:

@@ -7,20 +7,14 @@ from pathlib import Path
 import pytest
 from tests.program import run
 
-from contextune.cli.chat.conversation import correct_time
-from contextune.cli.chat.short_replies import OpenQuestion, is_assent, is_refusal, small_talk
 from contextune.plan import PlanningInput, ReadingPlanner, Readings
+from contextune.plan.turns.choices import is_assent, is_refusal, small_talk
 from contextune.store import SQLiteStore
 from contextune.types import (
-    Answer,
     Argument,
     Contact,
     Item,
-    Missing,
-    Option,
     Plan,
-    Question,
-    Request,
     Source,
     ToolHit,
     User,
@@ -28,20 +22,6 @@ from contextune.types import (
 
 NOW = datetime(2024, 5, 15, 18)
 LATER = datetime(2024, 5, 15, 19)
-MIKES = Question(
-    "Call Mike Donahue or Mike Sforza?",
-    (Option("Mike Donahue", Plan("a", name="a")), Option("Mike Sforza", Plan("b", name="b"))),
-)
-WHEN = Question("When?", (), "due_time")
-READ = Question("Read the email “Kiln slots”?", (Option("Read it", Plan("c", name="c")),))
-
-
-def opened(question: Question, text: str = "Call Mike") -> OpenQuestion:
-    missing = () if question.options else (Missing("due_time", "When?"),)
-    plan = Plan("a", decision="ask", question=question, missing=missing)
-    asked = OpenQuestion.of(Answer(Request(text, "me", NOW), plan=plan))
-    assert asked is not None
-    return asked
 
 
 @pytest.fixture
@@ -88,48 +68,6 @@ def test_request_is_no_small_talk(line: str) -> None:
 def test_yes_and_no_without_a_question_ask_nothing(path: Path, line: str) -> None:
     (reply,) = chat(path, line)
     assert reply.startswith("No question is open.")
-
-
-@pytest.mark.parametrize(
-    ("line", "chosen"),
-    [("2", "b"), ("the second one", "b"), ("Number 1", "a"), ("the last one, please", "b"), ("first", "a"),
-     ("Sforza", "b"), ("I mean Mike Sforza", "b"), ("donahue please", "a")],
-)  # fmt: skip
-def test_option_is_chosen_by_number_or_name(line: str, chosen: str) -> None:
-    reply = opened(MIKES).read(line)
-    assert reply is not None
-    assert reply.plan is not None
-    assert (reply.meaning, reply.plan.name) == ("choose", chosen)
-
-
-@pytest.mark.parametrize(
-    "line", ["Mike", "3", "when does Sforza come?", "play the second one again", "thanks", "a"]
-)
-def test_other_lines_choose_no_option(line: str) -> None:
-    assert opened(MIKES).read(line) is None
-
-
-def test_yes_takes_the_only_option_and_asks_again_between_several() -> None:
-    only, several, refused = (
-        opened(READ).read("yes"),
-        opened(MIKES).read("Yes!"),
-        opened(MIKES).read("neither"),
-    )
-    assert only is not None
-    assert only.plan == READ.options[0].plan
-    assert several is not None
-    assert several.meaning == "repeat"
-    assert refused is not None
-    assert refused.meaning == "leave"
-
-
-def test_missing_value_completes_the_request() -> None:
-    question = opened(WHEN, "Remind me to water the ferns.")
-    reply = question.read("tomorrow at nine")
-    assert reply is not None
-    assert reply.request == "Remind me to water the ferns tomorrow at nine"
-    assert question.read("When is the dentist?") is None
-    assert question.read("Call Ana") is None
 
 
 def readings_of_mikes(
@@ -179,28 +117,6 @@ def test_question_that_is_answered_by_what_is_shown_is_not_repeated(path: Path) 
 def test_question_is_left_with_no(path: Path) -> None:
     lines = chat(path, "Call Mike", "no", "thanks")
     assert lines[-2:] == ["Left. Nothing was done.", "You're welcome."]
-
-
-@pytest.mark.parametrize(
-    ("last", "line", "corrected"),
-    [
-        ("Set an alarm for 6", "make it 7", "Set an alarm for 7"),
-        ("Set a timer for 5 minutes", "no, 7", "Set a timer for 7 minutes"),
-        ("Set an alarm for 6 am tomorrow", "No, Sunday.", "Set an alarm for 6 am Sunday"),
-        ("Call Ana tomorrow at 9", "actually at half past eight", "Call Ana tomorrow at half past eight"),
-        ("Wake me at six", "no, tomorrow at 8 pm", "Wake me at 8 pm tomorrow"),
-        ("Remind me to call Ana", "make it Friday", "Remind me to call Ana on Friday"),
-        ("Remind me to call Ana", "tomorrow at 9", "Remind me to call Ana at 9 tomorrow"),
-        ("What's on Friday?", "no, Sunday", "What's on Sunday?"),
-        ("What's on Friday?", "Sunday", None),
-        ("Set an alarm for 6", "no, call Rui", None),
-        ("Set an alarm for 6", "7", None),
-        ("Set an alarm for 6", "make it louder", None),
-        ("Set an alarm for 6", "make it 99", None),
-    ],
-)
-def test_time_of_the_last_request_is_corrected(last: str, line: str, corrected: str | None) -> None:
-    assert correct_time(last, line, NOW) == corrected
 
 
 def test_correction_changes_the_call(path: Path) -> None:

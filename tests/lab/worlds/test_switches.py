@@ -64,6 +64,7 @@ NO_RULES = frozenset(
         *("complete_request", "plan_steps", "read_request", "read_request_tools", "reorder", "search_all"),
         *("load_past_calls", "find_people", "needed_items", "open_store", "check_min_fit", "wrong_tools"),
         *("configured_planner", "light_planner", "with_light_planner", "tool_verbs", "resolve_place"),
+        *("may_reply", "next_state", "bundled_toolbox"),
         # methods of ranking, and what they need of a request
         *("by_words", "learned", "reading", "situated", "all_moment_texts", "depends_on_history"),
         *("default_ranker", "default_tool_ranker", "bundled_vectors", "bound_descriptions"),

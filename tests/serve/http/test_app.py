@@ -272,6 +272,7 @@ BAD: list[tuple[str, str, Any]] = [
     ("POST", "/v1/context", {"text": MARK, "time": MARK}),
     ("POST", "/v1/context", {"text": MARK, MARK: MARK}),
     ("POST", "/v1/context", {"text": MARK, "history": [{"speaker": MARK}]}),
+    ("POST", "/v1/context", {"text": MARK, "state": {"call": MARK}}),
     ("POST", "/v1/context", {"text": MARK, "k": MARK}),
     ("POST", "/v1/context", {"text": MARK * 1000}),
     ("POST", "/v1/context", MARK),

@@ -44,7 +44,6 @@ def chat(
     """
     with suppress(ImportError):
         import_module("readline")  # line editing; not on Windows
-    from contextune.cli.chat.conversation import Conversation
     from contextune.cli.chat.dialogue import Dialogue
 
     interactive = sys.stdin.isatty()
@@ -53,7 +52,7 @@ def chat(
     with open_tuner(store, catalog, embedder, policy, llm=llm, lazy=True) as tuner:
         owner = tuner.store.user(resolve_user(tuner.store, user))
         tuner.prepare(owner.id)
-        dialogue = Dialogue(Conversation(tuner, owner, k), tuner, owner)
+        dialogue = Dialogue(tuner, owner, k)
         while (line := _read_line(interactive)) is not None and line not in _LEAVE:
             if line:
                 try:

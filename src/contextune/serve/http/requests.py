@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 from contextune.errors import InvalidDataError, InvalidRequestError
 from contextune.types import Contact, Item, Request, Turn, UsageEvent, User, check_coordinates, parse_time
+from contextune.types.state_json import state_from_json
 
 MAX_HITS, MAX_TOOLS, MAX_ITEMS, MAX_USES, MAX_TURNS, MAX_CONTACTS = 100, 50, 1000, 5000, 50, 5000
 _MAX_DEPTH = 20
@@ -120,6 +121,15 @@ class TurnBody(_Body):
     text: Annotated[str, StringConstraints(max_length=2000), AfterValidator(_check_unicode)]
 
 
+def _check_state(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    _check_storable(data)
+    try:
+        state_from_json(data)
+    except InvalidRequestError:
+        raise ValueError("is not what an answer had: pass its `state` back unchanged") from None
+    return data
+
+
 class RequestBody(_Body):
     """A request with the time and place it is made at."""
 
@@ -132,11 +142,20 @@ class RequestBody(_Body):
     )
     history: list[TurnBody] = Field(default_factory=list[TurnBody], max_length=MAX_TURNS)
 
+    state: Annotated[dict[str, JsonValue], AfterValidator(_check_state)] | None = Field(
+        None,
+        description="The `state` of the last answer, for replies to it: yes, the second one, make it 7."
+        " An empty object begins a conversation.",
+    )
+
     def to_request(self, user: str) -> Request:
         """The request of this user."""
         now = datetime.now().astimezone()
+        state = None if self.state is None else state_from_json(self.state)
         history = tuple(Turn(turn.speaker, turn.text) for turn in self.history)
-        return Request(self.text, user, parse_time(self.time) if self.time else now, self.place, history)
+        return Request(
+            self.text, user, parse_time(self.time) if self.time else now, self.place, history, state
+        )
 
 
 class ContextBody(RequestBody):

@@ -7,12 +7,13 @@ from typing import Any
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
-from contextune.answers import ExtractedAnswer, answer_json
+from contextune.answers import ExtractedAnswer, answer_json, state_shown
 from contextune.answers.extracted import ExtractedAnswerJson
 from contextune.plan import Steps
 from contextune.plan.plan_json import PlanJson, plan_to_json
 from contextune.tools.loaders import tool_to_json
 from contextune.types import Answer, Contact, Item, ItemHit, Request, ToolHit, UsageEvent, User
+from contextune.types.state_json import TurnOutcomeJson, TurnStateJson, reply_to_json, state_to_json
 
 
 class TurnReply(TypedDict):
@@ -87,16 +88,19 @@ class ToolsReply(TypedDict):
 
 
 class PlansReply(TypedDict):
-    """The call to make, or null."""
+    """The call to make, or null; for `reply` and `state`, see `AnswerReply`."""
 
     plan: PlanJson | None
+    reply: TurnOutcomeJson | None
+    state: TurnStateJson | None
 
 
 class AnswerReply(TypedDict):
     """Context, tools and plan; `steps` is non-empty if the request needs several calls.
 
     `answer` is what your items say to a question, in their own words; null unless the call only reads them.
-    `people` are the contacts that the request means.
+    `people` are the contacts that the request means. `reply` says how it was understood as a reply to
+    the turn before, null for one of its own. Send `state` with the next request of the conversation.
     """
 
     request: RequestReply
@@ -110,6 +114,8 @@ class AnswerReply(TypedDict):
     fits: float | None
     queries: list[str]
     words_only: bool
+    reply: TurnOutcomeJson | None
+    state: TurnStateJson
 
 
 class ItemsReply(TypedDict):
@@ -270,6 +276,8 @@ def answer_reply(
         "fits": None if answer.fits is None else float(answer.fits),
         "queries": list(answer.queries),
         "words_only": answer.words_only,
+        "reply": reply_to_json(answer.reply),
+        "state": state_to_json(state_shown(answer, steps, extracted)),
     }
 
 

@@ -25,6 +25,7 @@ from contextune.tools import ToolRetriever, bundled_toolbox
 from contextune.tools.large.open import open_tools
 from contextune.tuner import Tuner
 from contextune.types import Item, Progress, ToolHit, count_unread_times
+from contextune.types.state_json import reply_to_json, state_to_json
 
 # What a client can have got wrong, as `field: problem; remedy`. Messages must not quote the value.
 _FIELDS = "invalid time or place; write times as 2024-05-16T19:00 and the place as text"
@@ -152,9 +153,13 @@ class Service:
             if body.tools:
                 hits = [ToolHit(self._tools.catalog.tool(name), 1.0) for name in body.tools]
                 plan = self._tuner.plan(request, hits)
-            else:
-                plan = self._tuner.answer(request).plan
-            return {"plan": plan_to_json(plan) if plan else None}
+                return {"plan": plan_to_json(plan) if plan else None, "reply": None, "state": None}
+            answer = self._tuner.answer(request)
+            return {
+                "plan": plan_to_json(answer.plan) if answer.plan else None,
+                "reply": reply_to_json(answer.reply),
+                "state": state_to_json(answer.state),
+            }
 
     def ask(self, user: str, body: requests.AskBody) -> responses.AnswerReply:
         """Context, tools and plan."""

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from contextune.serve.mcp.tool import ToolInput, ToolOutput, annotations_from_mcp
 from contextune.types import Decision, Request, Tool, Turn, parse_place, parse_time
+from contextune.types.state_json import state_from_json
 
 
 class TurnInput(ToolInput):
@@ -28,6 +29,12 @@ class RequestInput(ToolInput):
         default_factory=list[TurnInput], max_length=50, description="The talk before, oldest first."
     )
 
+    state: dict[str, Any] | None = Field(
+        default=None,
+        description="The `state` that the last `plan` gave, unchanged: then yes, the second one and make it 7"
+        " are understood.",
+    )
+
     def to_request(self, user: str) -> Request:
         """The request of this user."""
         return Request(
@@ -36,6 +43,7 @@ class RequestInput(ToolInput):
             parse_time(self.time) if self.time else datetime.now().astimezone(),
             parse_place(self.place) if self.place else None,
             tuple(Turn(turn.speaker, turn.text) for turn in self.history),
+            None if self.state is None else state_from_json(self.state),
         )
 
 
@@ -197,6 +205,8 @@ class PlanOutput(ToolOutput):
     )
     ready: bool = Field(description="Whether to make the calls without asking: the decision is act.")
     note: str | None = None
+    say: str | None = Field(default=None, description="All there is to say to a reply that asks for nothing.")
+    state: dict[str, Any] = Field(description="Pass it back with what the user says next.")
 
 
 class FeedbackSaved(ToolOutput):

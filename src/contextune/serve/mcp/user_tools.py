@@ -29,10 +29,22 @@ from contextune.serve.mcp.user_schemas import (
     RequestInput,
     ToolsInput,
 )
-from contextune.types import Answer, Contact, Decision, Item, Plan, Question, Request, Tool, user_time
+from contextune.types import (
+    Answer,
+    Contact,
+    Decision,
+    Item,
+    Plan,
+    Question,
+    Request,
+    Tool,
+    TurnState,
+    user_time,
+)
+from contextune.types.state_json import state_to_json
 
 if TYPE_CHECKING:
-    from contextune.answers import AnswerSource
+    from contextune.answers import AnswerSource, ExtractedAnswer
     from contextune.plan import Steps
     from contextune.tools.index import VectorCache
     from contextune.tuner import Tuner
@@ -199,18 +211,24 @@ def plan_request(tuner: "Tuner", request: Request) -> PlanOutput:
     answer = tuner.answer(request)
     steps: Steps | None = tuner.steps(request, answer=answer)
     if steps is None:
-        note = "There is no tool to plan with: go on without a call."
-        return PlanOutput(steps=[], decision="none", confidence=0.0, ready=False, note=note)
+        said = answer.reply.text if answer.reply else None
+        note = "Call nothing." if said else "There is no tool to plan with: go on without a call."
+        state = dict(state_to_json(answer.state))
+        return PlanOutput(
+            steps=[], decision="none", confidence=0.0, ready=False, note=note, say=said, state=state
+        )
+    found = _find_answer(tuner, answer) if len(steps) == 1 else None
     items = {item.id: item for item in tuner.store.items(request.user)} if len(steps) > 1 else {}
     items |= {hit.item.id: hit.item for hit in answer.context}
     return PlanOutput(
-        answer=_found_answer(tuner, answer) if len(steps) == 1 else None,
+        answer=_found_answer(found) if found else None,
         steps=[_planned_call(plan, items, answer.fits) for plan in steps],
         decision=steps.decision or "ask",
         confidence=_certainty(steps.decision, steps.confidence, answer.fits),
         fits=None if answer.fits is None else round(answer.fits, 2),
         ready=steps.ready,
         note=_note(request.text, steps.decision or "ask", answer),
+        state=dict(state_to_json(_state_shown(answer, steps, found))),
     )
 
 
@@ -227,12 +245,19 @@ def _note(text: str, decision: Decision, answer: Answer) -> str | None:
     return f"{about} {note}" if note is not None and decision != "none" else about
 
 
-def _found_answer(tuner: "Tuner", answer: Answer) -> FoundAnswer | None:
+def _find_answer(tuner: "Tuner", answer: Answer) -> "ExtractedAnswer | None":
     from contextune.answers import extract_answer
 
-    extracted = extract_answer(answer, tuner.store)
-    if extracted is None:
-        return None
+    return extract_answer(answer, tuner.store)
+
+
+def _state_shown(answer: Answer, steps: "Steps", extracted: "ExtractedAnswer | None") -> TurnState:
+    from contextune.answers import state_shown
+
+    return state_shown(answer, steps, extracted)
+
+
+def _found_answer(extracted: "ExtractedAnswer") -> FoundAnswer:
     correction = extracted.correction
     return FoundAnswer(
         text=neutralize(extracted.text),

@@ -90,6 +90,7 @@ RULES: Mapping[str, RuleSwitch] = {
     "unknown-spellings": RuleSwitch("contextune.plan.misspellings", "meant_word", _none),
     "follow-ups": RuleSwitch(_COMPLETE, "complete_follow_up", _none),
     "antecedents": RuleSwitch(_COMPLETE, "name_antecedent", _none),
+    "turns": RuleSwitch(_TUNER, "read_turn", _none),
     "series": RuleSwitch(_RETRIEVER, "first_occurrences", _all),
     "occurrences": RuleSwitch(_RETRIEVER, "meant_occurrence", _first, ("w08",)),
     "named-tools": RuleSwitch("contextune.tools.retriever", "find_telling_names", _nothing),
