@@ -29,7 +29,7 @@ CONTACTS = (
 OPEN_PROFILE = Tool(
     "show_person",
     "Shows the page of a person.",
-    {"properties": {"person": {"type": "string"}}, "required": ["person"]},
+    parameters={"properties": {"person": {"type": "string"}}, "required": ["person"]},
     app="People",
 )
 

@@ -20,7 +20,7 @@ from contextune.plan.words import folded_words
 from contextune.search.language import foreign_language
 from contextune.search.stop_words import STOP_WORDS
 from contextune.search.tokenize import identifier_words, tokenize
-from contextune.tools.profiles.effects import function_words, tool_effect
+from contextune.tools.profiles.effects import function_words, tool_effect, verb_effect
 from contextune.types import Argument, Contact, Item, Plan, Source, Tool, local_time
 from contextune.types.field_values import to_text
 
@@ -173,12 +173,14 @@ def words_left_out(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[str, 
     if tool_effect(tool).only_reads or not any(parameter.kind == "free" for parameter in parameters):
         return ()
     kept = {*_tool_words(tool), *_call_words(plan, inputs)}
-    said = {
-        folded: word
+    words = [
+        word
         for word in tokenize(inputs.request.text)
         if word not in STOP_WORDS and word not in function_words()
-        for folded in folded_words(word)
-    }
+    ]
+    if words and verb_effect(words[0]) is not None:
+        del words[0]  # what to do
+    said = {folded: word for word in words for folded in folded_words(word)}
     left = [word for folded, word in said.items() if folded not in kept]
     return tuple(left) if len(left) >= max(_FEW, _HALF * len(said)) else ()
 
