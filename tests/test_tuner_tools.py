@@ -320,3 +320,47 @@ def test_min_fit_decides_what_is_refused(people: SQLiteStore, word_embedder: Emb
     lax = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=0).answer(asked)
     assert lax.plan is not None
     assert lax.plan.decision != "none"
+
+
+def test_call_that_was_right_before_is_still_confirmed(people: SQLiteStore, word_embedder: Embedder) -> None:
+    script = ScriptedPlanner({"Ring Ana": [("PhoneCall/redial_last_number", {}, 1.0)]})
+    tools = [tool for tool in TOOLBOX if tool.name == "redial_last_number"]
+    tuner = Tuner(people, embedder=word_embedder, tools=tools, planner=script)
+    for days in range(3):
+        asked = Request("Ring Ana", "ines", NOW + days * DAY)
+        plan = tuner.answer(asked).plan
+        assert plan is not None
+        assert plan.name == "redial_last_number"
+        assert not plan.ready
+        tuner.feedback(asked, tool="redial_last_number", ok=True)
+
+
+def test_request_in_another_language_is_never_acted_on(people: SQLiteStore, word_embedder: Embedder) -> None:
+    text = "Was läuft denn gerade für ein Lied?"
+    sure = [("Music/get_current_song", {}, 1.0)]
+    script = ScriptedPlanner({"What is playing now?": sure, text: sure})
+    tools = [tool for tool in TOOLBOX if tool.name == "get_current_song"]
+    tuner = Tuner(
+        people,
+        embedder=word_embedder,
+        tools=ToolRetriever(tools, word_embedder, method="bm25"),
+        planner=script,
+    )
+    english, german = (tuner.answer(Request(each, "ines", NOW)).plan for each in script.script)
+    assert english is not None
+    assert english.decision == "act"
+    assert german is not None
+    assert german.question is not None
+    assert german.decision == "confirm"
+    assert german.question.text.startswith("This looks like German")
+    assert german.question.choose(0).ready
+
+
+def test_words_that_an_item_or_a_contact_has_are_known(people: SQLiteStore, word_embedder: Embedder) -> None:
+    retriever = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    tuner = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=1.0)
+    answer = tuner.answer(Request("Descale the kiln with glaze on Friday", "ines", NOW))
+    assert answer.unknown_words == ("Descale",)
+    assert answer.plan is not None
+    assert answer.plan.question is not None
+    assert "Nothing here knows “Descale”." in answer.plan.question.text

@@ -50,6 +50,7 @@ from contextune.tools import (
 )
 from contextune.tools.index import ToolIndex
 from contextune.tools.past_calls import confirmed_tools, load_past_calls
+from contextune.tools.profiles.effects import function_words
 from contextune.tools.query import PastCalls, QueryContext
 from contextune.tools.reading import read_request_tools, reorder
 from contextune.tools.retriever import check_min_fit
@@ -455,11 +456,11 @@ class Tuner:
         return load_past_calls(self.store, user.id, tools.index, tools.embedder, request.time, user.zone)
 
     def _not_known(self, words: Sequence[str], inputs: PlanningInput) -> tuple[str, ...]:
-        """Those of the words that no item and no contact has either, and that say no time."""
+        """Those of the words that no item and no contact has either, that are no times and not grammar."""
         knows = self._retriever.words(inputs.request.user)
-        times = {word for phrase in inputs.time_phrases for word in tokenize(phrase.text)}
+        said = {word for phrase in inputs.time_phrases for word in tokenize(phrase.text)} | function_words()
         return tuple(
-            word for word in words if not any(token in times or knows(token) for token in tokenize(word))
+            word for word in words if not any(token in said or knows(token) for token in tokenize(word))
         )
 
     def _decide(
