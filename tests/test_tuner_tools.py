@@ -14,9 +14,10 @@ from tests.tools.tiny_ranker import bundled_retriever, tiny_ranker
 from contextune import Tuner
 from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
+from contextune.plan import PlanningInput
 from contextune.store import SQLiteStore
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolRetriever, bundled_toolbox
-from contextune.types import Item, ItemHit, Request, ToolHit, UsageEvent, User
+from contextune.types import Item, ItemHit, Plan, Request, ToolHit, UsageEvent, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
 DAY = timedelta(days=1)
@@ -322,31 +323,34 @@ def test_min_fit_decides_what_is_refused(people: SQLiteStore, word_embedder: Emb
     assert lax.plan.decision != "none"
 
 
+class SurePlanner:
+    """Calls the first tool for certain."""
+
+    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
+        del inputs, fits
+        return Plan(tools[0].tool.id)
+
+
+def sure_of(name: str, people: SQLiteStore, embedder: Embedder) -> Tuner:
+    tools = [tool for tool in TOOLBOX if tool.name == name]
+    retriever = ToolRetriever(tools, embedder, method="bm25")
+    return Tuner(people, embedder=embedder, tools=retriever, planner=SurePlanner())
+
+
 def test_call_that_was_right_before_is_still_confirmed(people: SQLiteStore, word_embedder: Embedder) -> None:
-    script = ScriptedPlanner({"Ring Ana": [("PhoneCall/redial_last_number", {}, 1.0)]})
-    tools = [tool for tool in TOOLBOX if tool.name == "redial_last_number"]
-    tuner = Tuner(people, embedder=word_embedder, tools=tools, planner=script)
+    tuner = sure_of("redial_last_number", people, word_embedder)
     for days in range(3):
-        asked = Request("Ring Ana", "ines", NOW + days * DAY)
+        asked = Request("Redial the last number", "ines", NOW + days * DAY)
         plan = tuner.answer(asked).plan
         assert plan is not None
-        assert plan.name == "redial_last_number"
-        assert not plan.ready
+        assert (plan.name, plan.decision) == ("PhoneCall/redial_last_number", "confirm")
         tuner.feedback(asked, tool="redial_last_number", ok=True)
 
 
 def test_request_in_another_language_is_never_acted_on(people: SQLiteStore, word_embedder: Embedder) -> None:
-    text = "Was läuft denn gerade für ein Lied?"
-    sure = [("Music/get_current_song", {}, 1.0)]
-    script = ScriptedPlanner({"What is playing now?": sure, text: sure})
-    tools = [tool for tool in TOOLBOX if tool.name == "get_current_song"]
-    tuner = Tuner(
-        people,
-        embedder=word_embedder,
-        tools=ToolRetriever(tools, word_embedder, method="bm25"),
-        planner=script,
-    )
-    english, german = (tuner.answer(Request(each, "ines", NOW)).plan for each in script.script)
+    tuner = sure_of("get_current_song", people, word_embedder)
+    texts = ("Which song is on now?", "Was läuft denn gerade für ein Lied?")
+    english, german = (tuner.answer(Request(text, "ines", NOW)).plan for text in texts)
     assert english is not None
     assert english.decision == "act"
     assert german is not None
