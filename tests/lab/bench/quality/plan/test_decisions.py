@@ -1,9 +1,11 @@
 """Figures of a policy's decisions, and thresholds for a limit on wrong calls."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 from tests.plan.policy.readings import BY_ID, call
 
-from contextune.plan.policy import Policy, Readings
+from contextune.plan.policy import Cost, Policy, Readings
 from contextune.types import Plan
 from contextune_lab.bench.quality.plan.decisions import DecisionCase, choose_act, decision_figures
 
@@ -39,7 +41,8 @@ def test_figures_count_what_is_acted_on() -> None:
 
 def test_thresholds_keep_wrong_calls_below_the_limit() -> None:
     outcomes = [(0.9, True), (0.8, True), (0.7, False), (0.6, True), (0.5, False)]
-    for cost, made in (("write", changes), ("send", calls)):
+    of_cost: Mapping[Cost, Callable[..., list[Plan]]] = {"write": changes, "send": calls}
+    for cost, made in of_cost.items():
         cases = [case(plan, right=right) for (p, right) in outcomes for plan in made(p)]
         assert choose_act(cases, Policy(), find_tool, 0.0)[cost] == pytest.approx(0.75)
         assert choose_act(cases, Policy(), find_tool, 0.2)[cost] == pytest.approx(0.55)
