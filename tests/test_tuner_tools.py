@@ -349,7 +349,7 @@ def test_call_that_was_right_before_is_still_confirmed(people: SQLiteStore, word
 
 def test_request_in_another_language_is_never_acted_on(people: SQLiteStore, word_embedder: Embedder) -> None:
     tuner = sure_of("get_current_song", people, word_embedder)
-    texts = ("Which song is on now?", "Was für ein Song läuft denn gerade?")
+    texts = ("Which song is on now?", "Wie ist der Song, den ich gerade auf dem Handy habe?")
     english, german = (tuner.answer(Request(text, "ines", NOW)).plan for text in texts)
     assert english is not None
     assert english.decision == "act"
