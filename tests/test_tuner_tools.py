@@ -14,9 +14,10 @@ from tests.tools.tiny_ranker import bundled_retriever, tiny_ranker
 from contextune import Tuner
 from contextune.embed import Embedder, Matrix
 from contextune.errors import InvalidDataError, InvalidRequestError, UnknownUserError
+from contextune.plan import PlanningInput
 from contextune.store import SQLiteStore
 from contextune.tools import QueryGenerator, ToolFilter, ToolMatches, ToolRetriever, bundled_toolbox
-from contextune.types import Item, ItemHit, Request, ToolHit, UsageEvent, User
+from contextune.types import Item, ItemHit, Plan, Request, ToolHit, UsageEvent, User
 
 NOW = datetime(2024, 5, 16, 17, 40)
 DAY = timedelta(days=1)
@@ -320,3 +321,50 @@ def test_min_fit_decides_what_is_refused(people: SQLiteStore, word_embedder: Emb
     lax = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=0).answer(asked)
     assert lax.plan is not None
     assert lax.plan.decision != "none"
+
+
+class SurePlanner:
+    """Calls the first tool for certain."""
+
+    def plan(self, inputs: PlanningInput, tools: Sequence[ToolHit], fits: float | None = None) -> Plan | None:
+        del inputs, fits
+        return Plan(tools[0].tool.id)
+
+
+def sure_of(name: str, people: SQLiteStore, embedder: Embedder) -> Tuner:
+    tools = [tool for tool in TOOLBOX if tool.name == name]
+    retriever = ToolRetriever(tools, embedder, method="bm25")
+    return Tuner(people, embedder=embedder, tools=retriever, planner=SurePlanner())
+
+
+def test_call_that_was_right_before_is_still_confirmed(people: SQLiteStore, word_embedder: Embedder) -> None:
+    tuner = sure_of("redial_last_number", people, word_embedder)
+    for days in range(3):
+        asked = Request("Redial the last number", "ines", NOW + days * DAY)
+        plan = tuner.answer(asked).plan
+        assert plan is not None
+        assert (plan.name, plan.decision) == ("PhoneCall/redial_last_number", "confirm")
+        tuner.feedback(asked, tool="redial_last_number", ok=True)
+
+
+def test_request_in_another_language_is_never_acted_on(people: SQLiteStore, word_embedder: Embedder) -> None:
+    tuner = sure_of("get_current_song", people, word_embedder)
+    texts = ("Which song is on now?", "Wie ist der Song, den ich gerade auf dem Handy habe?")
+    english, german = (tuner.answer(Request(text, "ines", NOW)).plan for text in texts)
+    assert english is not None
+    assert english.decision == "act"
+    assert german is not None
+    assert german.question is not None
+    assert german.decision == "confirm"
+    assert german.question.text.startswith("This looks like German")
+    assert german.question.choose(0).ready
+
+
+def test_words_that_an_item_or_a_contact_has_are_known(people: SQLiteStore, word_embedder: Embedder) -> None:
+    retriever = ToolRetriever(TOOLBOX, word_embedder, ranker=tiny_ranker("past", "meaning"))
+    tuner = Tuner(people, embedder=word_embedder, tools=retriever, min_fit=1.0)
+    answer = tuner.answer(Request("Descale the kiln with glaze on Friday", "ines", NOW))
+    assert answer.unknown_words == ("Descale",)
+    assert answer.plan is not None
+    assert answer.plan.question is not None
+    assert "Nothing here knows “Descale”." in answer.plan.question.text

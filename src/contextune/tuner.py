@@ -34,6 +34,7 @@ from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.people import find_people
 from contextune.plan.policy import Policy, Readings, read_request
+from contextune.plan.policy.doubts import doubt_readings
 from contextune.plan.policy.personal_values import guard_readings
 from contextune.plan.reading_planner import READ_TOOLS
 from contextune.plan.spelling import private_words
@@ -52,6 +53,7 @@ from contextune.tools import (
 )
 from contextune.tools.index import ToolIndex
 from contextune.tools.past_calls import confirmed_tools, load_past_calls
+from contextune.tools.profiles.effects import function_words
 from contextune.tools.query import PastCalls, QueryContext
 from contextune.tools.reading import read_request_tools, reorder
 from contextune.tools.retriever import check_min_fit
@@ -259,7 +261,7 @@ class Tuner:
 
     def signals(self, request: Request, k: int = 10) -> dict[str, Mapping[str, float]]:
         """How much each of `signals.FAMILIES` contributed to an item of `context`; empty unless learned."""
-        return self._retriever.signals(request, k)
+        return self._retriever.signals(self._complete(request), k)
 
     def tools(
         self,
@@ -301,7 +303,8 @@ class Tuner:
         """
         hits = self.context(request) if context is None else context
         planning_input = self._planning_input(self._complete(request), hits)
-        return self._decide(read_request(self._planner, planning_input, tools), tools, planning_input)
+        readings = read_request(self._planner, planning_input, tools)
+        return self._decide(readings, tools, planning_input, request.text)
 
     def answer(self, request: Request, k: int | None = 10, *, max_tools: int = 5) -> Answer:
         """The best `k` items, the best `max_tools` tools, and the call to make."""
@@ -343,8 +346,10 @@ class Tuner:
         planning_input = self._planning_input(request, context, inputs)
         readings = read_request(self._planner, planning_input, matches.hits, matches.fits)
         if self._min_fit is not None and matches.fits is not None:
-            readings = replace(readings, none=float(matches.none_fits))
-        plan = self._decide(readings, matches.hits, planning_input)
+            readings = replace(readings, refused=matches.none_fits)
+        unknown_words = self._not_known(matches.unknown_words, planning_input)
+        readings = replace(readings, unknown_words=unknown_words)
+        plan = self._decide(readings, matches.hits, planning_input, asked.text)
         seconds["plan"] = perf_counter() - start
         return Answer(
             asked,
@@ -355,7 +360,7 @@ class Tuner:
             fits=matches.fits,
             queries=queries.generated,
             words_only=context.words_only,
-            unknown_words=matches.unknown_words,
+            unknown_words=unknown_words,
             people=tuple(self.people(request, needed_items(context))),
             state=next_state(before, request.text, plan, context, turn),
         )
@@ -543,8 +548,21 @@ class Tuner:
         user = inputs.user
         return load_past_calls(self.store, user.id, tools.index, tools.embedder, request.time, user.zone)
 
-    def _decide(self, readings: Readings, hits: Sequence[ToolHit], inputs: PlanningInput) -> Plan | None:
-        """The best reading with the decision of the policy; planners may name tools by id or name."""
+    def _not_known(self, words: Sequence[str], inputs: PlanningInput) -> tuple[str, ...]:
+        """Those of the words that no item and no contact has either, that are no times and not grammar."""
+        knows = self._retriever.words(inputs.request.user)
+        said = {word for phrase in inputs.time_phrases for word in tokenize(phrase.text)} | function_words()
+        return tuple(
+            word for word in words if not any(token in said or knows(token) for token in tokenize(word))
+        )
+
+    def _decide(
+        self, readings: Readings, hits: Sequence[ToolHit], inputs: PlanningInput, text: str
+    ) -> Plan | None:
+        """The best reading with the decision of the policy; planners may name tools by id or name.
+
+        `text` is the request as the user wrote it.
+        """
         tools = {hit.tool.name: hit.tool for hit in hits} | {hit.tool.id: hit.tool for hit in hits}
 
         def find_tool(name: str) -> Tool:
@@ -555,7 +573,7 @@ class Tuner:
         wrong = wrong_tools(inputs.request, self.store.feedback(inputs.request.user))
         readings = without_wrong_calls(readings, wrong)
         guarded = guard_readings(readings, inputs, find_tool, self._policy.trusted)
-        return self._policy.decide(guarded, find_tool)
+        return self._policy.decide(doubt_readings(guarded, inputs, find_tool, text), find_tool)
 
     def _queries(self, request: Request) -> ToolQueries:
         """The search queries for tools: the request and, with a language model, what it writes."""

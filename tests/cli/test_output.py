@@ -48,7 +48,8 @@ def printed(capsys: pytest.CaptureFixture[str], plan: Plan | None, fits: float |
 
 def test_answer_leads_with_the_call_or_the_question(capsys: pytest.CaptureFixture[str]) -> None:
     bruno = 'call_contact(contact="Bruno Kosuta")'
-    assert printed(capsys, decide(call("Bruno Kosuta", 0.95))) == [f"{bruno} (make this call, 95% sure)"]
+    kiln = Plan("Notes/read_note", {"title": Argument("Kiln")}, 0.95, name="read_note")
+    assert printed(capsys, decide(kiln)) == ['read_note(title="Kiln") (make this call, 95% sure)']
     assert printed(capsys, decide(call("Bruno Kosuta", 0.6))) == [
         "Call Bruno Kosuta? (confirm first, 60% sure)",
         bruno,

@@ -16,7 +16,8 @@ from contextune.types import Contact, Request, Turn, User
 
 NOW = datetime(2026, 3, 5, 10, 5)  # a Thursday
 LABELLED = Path(__file__).with_name("requests.jsonl").read_text(encoding="utf-8").splitlines()
-TEXTS = [text for line in LABELLED if len((text := json.loads(line)["text"]).split()) > 1]
+ROWS = [row for line in LABELLED if (row := json.loads(line))["kind"] != "foreign"]
+TEXTS = [row["text"] for row in ROWS if len(row["text"].split()) > 1]
 
 
 def completed(text: str, *before: str, contacts: tuple[Contact, ...] = ()) -> str:
@@ -201,3 +202,8 @@ def test_one_typo_changes_few_requests() -> None:
 def test_requests_spelt_right_are_not_changed() -> None:
     changed = [text for text in TEXTS if respell(text, (), lambda _: False) != text]
     assert len(changed) <= 0.02 * len(TEXTS), changed
+
+
+@pytest.mark.parametrize("text", ["Wann ist mein Termn beim Zahnarzt, bitte?", "Quand est le rendz-vous ?"])
+def test_requests_in_other_languages_stay_as_they_are(text: str) -> None:
+    assert completed(text) == text

@@ -6,7 +6,10 @@ A row of `requests.jsonl` has a text, a time, a store of `request_stores.json` a
 - `tool`: one of these tools, whatever its arguments;
 - `held`: the nearest call is wrong, so nothing is done unasked;
 - `unserved`: no bundled tool does it, so it is refused or asked about;
-- `unknown person`: nobody of that name or role is stored, so the user is asked.
+- `unknown person`: nobody of that name or role is stored, so the user is asked;
+- `foreign`: it is not in English, so nothing is done unasked, and the question says so.
+
+Whatever the row expects, no call that cannot be called back is made unasked.
 """
 
 import json
@@ -24,6 +27,7 @@ from contextune.plan.schema import tool_parameters
 from contextune.plan.values import contact_lookup, normalize_value
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
+from contextune.tools.profiles.effects import is_irreversible
 from contextune.types import Contact, Item, Plan, Request, Turn, User
 
 HERE = Path(__file__).parent
@@ -38,9 +42,17 @@ FLOORS: Mapping[str, float] = {
     "held": 0.82,
     "unserved": 0.64,
     "unknown person": 0.81,
+    "foreign": 1.0,
 }
 """Share of the requests of each kind that are planned as they should be, at least."""
-STEPS: Mapping[str, int] = {"tool": 11, "call": 1, "held": 5, "unserved": 5, "unknown person": 1}
+STEPS: Mapping[str, int] = {
+    "tool": 11,
+    "call": 1,
+    "held": 5,
+    "unserved": 5,
+    "unknown person": 1,
+    "foreign": 2,
+}
 """One of so many rows of each kind is in the sample."""
 
 
@@ -72,6 +84,9 @@ def is_right(row: Mapping[str, Any], plan: Plan | None) -> bool:
     match row["kind"]:
         case "held":
             return decision != "act"
+        case "foreign":
+            text = plan.question.text if plan and plan.question else ""
+            return decision != "act" and "planned for English" in text
         case "unserved":
             return decision in ("none", "ask")
         case "unknown person":
@@ -103,7 +118,9 @@ def test_requests_are_planned_as_they_should_be(tuner: Tuner, capsys: pytest.Cap
         for row in sample([row for row in ROWS if row["kind"] == kind], step)
     ]
     for row in rows:
-        right[row["kind"]] += is_right(row, tuner.answer(asked(row)).plan)
+        plan = tuner.answer(asked(row)).plan
+        assert plan is None or not plan.ready or not is_irreversible(TOOLS[plan.name])
+        right[row["kind"]] += is_right(row, plan)
     counts = Counter(row["kind"] for row in rows)
     rates = {kind: right[kind] / count for kind, count in counts.items()}
     with capsys.disabled():

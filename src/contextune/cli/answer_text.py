@@ -43,7 +43,7 @@ def print_answer(
     from contextune.search.language import foreign_language
 
     language = foreign_language(answer.request.text)
-    if language:
+    if language and (extracted or not _is_call(answer.plan)):  # else the question says so
         output.print_line(f"This looks like {language}, and calls are planned for English. What was found:")
     if steps and len(steps) > 1:
         print_steps(steps, items, why=why)
@@ -75,7 +75,7 @@ def _is_call(plan: "Plan | None") -> bool:
 def _print_unknown_words(answer: "Answer") -> None:
     """Print why nothing fits, if nothing does."""
     if answer.unknown_words and (answer.plan is None or answer.plan.decision == "none"):
-        output.print_line(f"no tool mentions: {escape(', '.join(answer.unknown_words))}", style="dim")
+        output.print_line(f"nothing here knows: {escape(', '.join(answer.unknown_words))}", style="dim")
 
 
 def print_extracted(extracted: "ExtractedAnswer", zone: tzinfo | None, now: datetime | None = None) -> None:
@@ -207,11 +207,12 @@ def _print_plan(
     question = escape(plan.question.text) if plan.question else ""
     indent = " " * len(prefix)
     if plan.decision == "none":
-        doubt = 1 - (plan.confidence if fits is None else fits)
-        if doubt < _LIKELY:
+        if fits is None:
+            output.print_line(f"{prefix}[bold]Nothing here can do that[/]")
+        elif 1 - fits < _LIKELY:
             output.print_line(f"{prefix}[bold]No call here is sure enough[/]")
         else:
-            output.print_line(f"{prefix}[bold]Nothing here can do that[/] ({doubt:.0%} sure)")
+            output.print_line(f"{prefix}[bold]Nothing here can do that[/] ({1 - fits:.0%} sure)")
         if plan.question is None or not plan.question.options:
             return
         output.print_line(f"{indent}[dim]nearest:[/] {call} [dim]({sure})[/]")

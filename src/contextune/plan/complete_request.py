@@ -7,6 +7,7 @@ from contextune.plan.antecedents import name_antecedent
 from contextune.plan.follow_ups import complete_follow_up
 from contextune.plan.misspellings import respell
 from contextune.plan.spelling import Knows
+from contextune.search.language import foreign_language
 from contextune.search.request_text import planned_request
 from contextune.types import Request, User, local_time
 
@@ -21,6 +22,8 @@ def complete_request(
     `load_user` returns the user with an id; most requests need none. `words_of` says for a
     user which words the items or the tools have; without it, only frequent words are spelt right.
     """
+    if foreign_language(request.text):
+        return request  # English spelling and courtesy are not its own
     plain = planned_request(request.text)
     if plain != request.text:
         request = replace(request, text=plain)

@@ -229,7 +229,7 @@ class Answer:
     words_only: bool = False
     """Whether the items were ranked without vectors, as `ContextHits.words_only` says."""
     unknown_words: tuple[str, ...] = ()
-    """Words of the request that no tool's text has: why nothing fits, if it does not."""
+    """Words of the request that no tool and no item has: why nothing fits, if it does not."""
     people: tuple[Contact, ...] = ()
     """The contacts that the request means, best first, then those of the first items."""
     reply: TurnOutcome | None = None

@@ -79,13 +79,17 @@ SCRIPTS: Mapping[str, Script] = {
             ("Calendar/list_events", {"date": "2026-03-16"}, 0.4),
         ],
         "move the dentist to thursday at four": [
-            ("Calendar/reschedule_event", {"event_name": "Dentist", "start_time": "2026-03-20T16:00"}, SURE)
+            (
+                "Calendar/reschedule_event",
+                {"event_name": "Lunch with Rui", "start_time": "2026-03-19T16:00"},
+                SURE,
+            )
         ],
         "cancel the dentist": [("Calendar/cancel_event", {"event_name": "Choir"}, SURE)],
         "write rui that I'll be ten minutes late on wednesday": [
             ("Mail/send_email", {"recipient": "ana@moinho.example", "body": BODY}, SURE)
         ],
-        "call ana": [("PhoneCall/call_contact", {"contact": "Ana Pires"}, SURE)],
+        "call ana": [("PhoneCall/get_call_history", {}, SURE)],
         "order me a taxi": [(FIRST, {}, SURE)],
         "turn the oven down to 180": [("Notes/read_note", {"title": "Oven"}, UNSURE)],
         "remind me to book the service on the first of april at nine": [

@@ -97,7 +97,7 @@ def test_front_page_counts_harm_proposals_steps_and_questions_apart(loaded_baker
         "refused": Outcome.REFUSED,
     }.items():
         assert values[name] == pytest.approx(100 * counts[outcome] / 10), name
-    assert values["harmful"] == 20
+    assert values["harmful"] == 10
     assert values["to be asked about: asked"] == values["steps: first call right"] == 0
     assert values["nothing serves: refused or asked"] == 50
     assert "call right, renamed" not in values

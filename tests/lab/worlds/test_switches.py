@@ -68,7 +68,7 @@ NO_RULES = frozenset(
         # methods of ranking, and what they need of a request
         *("by_words", "learned", "reading", "situated", "all_moment_texts", "depends_on_history"),
         *("default_ranker", "default_tool_ranker", "bundled_vectors", "bound_descriptions"),
-        *("split_subqueries", "unknown_words"),
+        *("split_subqueries", "unknown_words", "foreign_language", "function_words", "is_known"),
         # candidates of values, and parts of rules
         *("match_names", "contact_lookup", "find_times", "bounded_item", "clamp_time", "fits", "nest"),
         *("tool_leaves", "leaf_options", "listed_parts", "value_matrix", "value_texts", "tool_parameters"),

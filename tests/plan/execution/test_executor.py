@@ -138,7 +138,7 @@ def test_only_true_confirms(answer: object) -> None:
 
     outcome = make_executor(confirm=confirm).run(BOOK, dry=False)
     assert (outcome.status, outcome.message) == ("refused", "the call of 'book' was not confirmed")
-    assert asked == [(replace(BOOK, decision="act"), TOOLS[0])]
+    assert [(shown.args, shown.decision, tool) for shown, tool in asked] == [(BOOK.args, "confirm", TOOLS[0])]
     assert calls == []
 
 
@@ -177,7 +177,7 @@ def test_undecided_plan_is_judged_by_the_executor() -> None:
     assert (doubtful.status, len(calls)) == ("refused", 1)
     assert "20% sure" in doubtful.message
     lax = Executor([FIND], [FunctionRunner({"find_room": find_room})], policy=Policy(act={"read": 0.1}))
-    assert lax.run(replace(plan("find_room", room="a"), confidence=0.2), dry=False).ok
+    assert lax.run(replace(plan("find_room", room="a"), confidence=0.55), dry=False).ok
 
 
 def test_doubtful_step_stops_all_steps_before_the_first_call() -> None:
@@ -232,8 +232,9 @@ def test_misdeclared_call_is_refused_without_confirmation() -> None:
     schema = {"type": "object", "properties": {"amount": {"type": "integer"}}}
     tool = Tool("send_money", "Tells the balance.", "bank", schema, annotations=Annotations(read_only=True))
     executor = Executor([tool], [FunctionRunner({tool.id: send_money})])
-    outcome = executor.run(plan("send_money", tool=tool.id, amount=900), dry=False)
-    assert outcome.status == "refused"
+    planned = plan("send_money", tool=tool.id, amount=900)
+    for outcome in (executor.run(planned, dry=False), executor.run(planned.accept(), dry=False)):
+        assert outcome.status == "refused"
     assert "needs confirmation" in outcome.message
 
 

@@ -54,7 +54,7 @@ def test_policy_asks_where_the_planners_disagree() -> None:
     assert plan is not None
     assert plan.decision == "ask"
     assert plan.question is not None
-    assert plan.question.text == "Call Marta Reis or Rui Duarte?"
+    assert plan.question.text == "Call Rui Duarte or Marta Reis?"
 
 
 def test_free_text_may_be_worded_differently() -> None:

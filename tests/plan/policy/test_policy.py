@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.plan.policy.readings import BY_ID, TOOLS, call, decide
+from tests.plan.policy.readings import BY_ID, TOOLS, call, decide, question
 
 from contextune.errors import InvalidRequestError
 from contextune.plan.policy import COSTS, Policy, Readings
 from contextune.plan.policy.policy import ACT, CONFIRM
-from contextune.types import Annotations, Argument, Plan, Source
+from contextune.types import Annotations, Argument, Plan, Source, Tool
 
 READ = call("read_note", 0.6, title="Kiln slots")
 WRITE = call("pin_note", 0.6, title="Kiln slots")
@@ -26,7 +26,7 @@ def test_same_doubt_is_acted_on_by_cost() -> None:
     plans = (READ, WRITE, SEND)
     assert [decide(sure(plan, 0.75)).decision for plan in plans] == ["act", "confirm", "confirm"]
     assert [decide(sure(plan, 0.82)).decision for plan in plans] == ["act", "act", "confirm"]
-    assert [decide(sure(plan, 0.95)).decision for plan in plans] == ["act"] * 3
+    assert [decide(sure(plan, 0.95)).decision for plan in plans] == ["act", "act", "confirm"]
     assert [decide(sure(plan, 0.2)).decision for plan in plans] == ["ask"] * 3
     assert list(ACT.values()) == sorted(ACT.values())
     assert all(CONFIRM[cost] < ACT[cost] for cost in COSTS)
@@ -34,7 +34,7 @@ def test_same_doubt_is_acted_on_by_cost() -> None:
 
 def test_thresholds_are_inclusive() -> None:
     for cost, plan in BY_COST.items():
-        assert decide(sure(plan, ACT[cost])).decision == "act"
+        assert decide(sure(plan, ACT[cost])).decision == ("confirm" if plan is SEND else "act")
         assert decide(sure(plan, ACT[cost] - 0.001)).decision == "confirm"
         assert decide(sure(plan, CONFIRM[cost])).decision == "confirm"
         assert decide(sure(plan, CONFIRM[cost] - 0.001)).decision == "ask"
@@ -64,7 +64,7 @@ def test_rival_reading_is_asked_about() -> None:
     assert decide(sure(SEND, 0.6), sure(other, 0.1)).decision == "ask"
     assert decide(sure(SEND, 0.6), sure(other, 0.02)).decision == "confirm"
     # nor is a rival of a call that is sure enough
-    assert decide(sure(SEND, 0.9), sure(other, 0.08)).decision == "act"
+    assert decide(sure(SEND, 0.9), sure(other, 0.08)).decision == "confirm"
     # the same call twice is one reading
     assert decide(sure(SEND, 0.6), sure(SEND, 0.35)).decision == "confirm"
 
@@ -117,17 +117,17 @@ def test_claim_to_be_destructive_needs_confirmation_even_if_sure() -> None:
     plan = Policy().decide(Readings((sure(READ, 0.99),)), lambda _: harmful)
     assert plan is not None
     assert plan.decision == "confirm"
-    harmless = replace(TOOLS["call_contact"], annotations=Annotations(read_only=True, destructive=False))
-    strict, trusting = Policy(), Policy(trusted=frozenset(["PhoneCall"]))
-    readings = Readings((sure(SEND, 0.75),))
+    harmless = replace(TOOLS["pin_note"], annotations=Annotations(read_only=True, destructive=False))
+    strict, trusting = Policy(), Policy(trusted=frozenset(["Notes"]))
+    readings = Readings((sure(WRITE, 0.75),))
     decisions = [policy.decide(readings, lambda _: harmless) for policy in (strict, trusting)]
     assert [plan.decision for plan in decisions if plan] == ["confirm", "act"]
 
 
 def test_users_of_the_library_set_thresholds_and_costs() -> None:
     assert decide(READ, policy=Policy(act={"read": 0.9})).decision == "confirm"
-    assert decide(SEND, policy=Policy(act={"send": 0.5})).decision == "act"
-    assert decide(sure(SEND, 1.0), policy=Policy(act={"send": 2})).decision == "confirm"
+    assert decide(WRITE, policy=Policy(act={"write": 0.5})).decision == "act"
+    assert decide(sure(WRITE, 1.0), policy=Policy(act={"write": 2})).decision == "confirm"
     assert decide(READ, policy=Policy(costs={"read_note": "send"})).decision == "confirm"
     assert decide(READ, policy=Policy(costs={"Notes/read_note": "send"})).decision == "confirm"
     assert decide(READ, none=0.3, policy=Policy(none=0.3)).decision == "none"
@@ -185,6 +185,7 @@ def test_act_implies_enough_certainty(probability: float, rival: float, none: fl
     plan = BY_COST[cost]  # pyright: ignore[reportArgumentType]
     decided = decide(sure(plan, probability), call("skip_track", rival), none=none)
     if decided.ready:
+        assert cost != "send"
         assert probability >= max(ACT[cost], rival)  # pyright: ignore[reportArgumentType]
         assert none < 0.5
     else:
@@ -208,3 +209,97 @@ def test_titles_of_two_items_are_a_choice_even_if_one_is_part_of_the_other() -> 
         for title in ("Kiln", "Kiln slots")
     ]
     assert Readings(tuple(plans)).others() == (plans[1],)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(act={"read": 0.0, "write": 0.0, "send": 0.0}),
+        Policy(trusted=frozenset(["Own", "PhoneCall"])),
+        Policy(costs=dict.fromkeys(["Own/send_letter", "PhoneCall/call_contact", "send_letter"], "read")),
+    ],
+    ids=["thresholds", "trust", "costs"],
+)
+@pytest.mark.parametrize(
+    "tool",
+    [
+        TOOLS["call_contact"],
+        TOOLS["cancel_event"],
+        Tool("send_letter", "Sends a letter.", app="Own", annotations=Annotations(read_only=True)),
+        Tool("create_event", "Creates an event. Guests are notified.", app="Own"),
+        Tool("mbway_request", "Asks a contact for money.", app="Own"),
+        Tool("unfriend", "", app="Own"),
+    ],
+    ids=lambda tool: tool.name,
+)
+def test_what_cannot_be_called_back_is_confirmed_whatever_the_settings(policy: Policy, tool: Tool) -> None:
+    plan = policy.decide(Readings((Plan(tool.id, confidence=1.0),)), lambda _: tool)
+    assert plan is not None
+    assert plan.decision == "confirm"
+
+
+def test_act_is_more_probable_than_not() -> None:
+    eager = Policy(act={"read": 0.0})
+    assert decide(sure(READ, 0.49), policy=eager).decision == "confirm"
+    assert decide(sure(READ, 0.5), policy=eager).decision == "act"
+
+
+def test_steps_are_made_only_if_all_together_are_probable_enough() -> None:
+    plans = [decide(sure(READ, 0.75)), decide(call("search_web", 0.75, query="clay"))]
+    assert [plan.decision for plan in plans] == ["act", "act"]
+    steps = Policy().decide_steps(plans, BY_ID.__getitem__)
+    assert [plan.decision for plan in steps] == ["confirm", "act"]
+    assert steps[0].question is not None
+    assert steps[0].question.text == "Read the note “Kiln slots”?"
+    likely = [replace(plan, confidence=0.95) for plan in plans]
+    assert Policy().decide_steps(likely, BY_ID.__getitem__) == tuple(likely)
+
+
+@given(st.lists(PROBABILITY, min_size=1, max_size=5), PROBABILITY)
+def test_probabilities_add_up_to_one_at_most(probabilities: list[float], none: float) -> None:
+    plans = [call("read_note", p, title=str(n)) for n, p in enumerate(probabilities)]
+    readings = Readings(tuple(plans), none).within_one()
+    assert sum(plan.confidence for plan in readings.plans) + none <= 1 + 1e-9
+    decided = decide(*plans, none=none)
+    assert decided.confidence == readings.plans[0].confidence
+    if decided.question is not None:
+        offered = [option.plan.confidence for option in decided.question.options]
+        assert offered == sorted(offered, reverse=True)
+
+
+def test_refusal_says_no_more_than_is_likely() -> None:
+    unlikely = question(sure(READ, 0.2), none=0.35)
+    assert unlikely.text == "No call here is sure enough. The nearest would be to read the note."
+    readings = Readings((sure(READ, 0.8),), 0.16, unknown_words=("glimmer", "wug"), refused=True)
+    plan = Policy().decide(readings, BY_ID.__getitem__)
+    assert plan is not None
+    assert plan.question is not None
+    assert plan.decision == "none"
+    assert plan.question.text == (
+        "No call here is sure enough. Nothing here knows “glimmer” or “wug”. The nearest would be to read"
+        " the note."
+    )
+    certain = Policy().decide(replace(readings, none=0.84), BY_ID.__getitem__)
+    assert certain is not None
+    assert certain.question is not None
+    assert certain.question.text.startswith("No tool here can do that. Nothing here knows “glimmer”")
+
+
+def test_other_languages_are_never_acted_on() -> None:
+    readings = Readings((sure(READ, 0.99),), language="German")
+    plan = Policy().decide(readings, BY_ID.__getitem__)
+    assert plan is not None
+    assert plan.question is not None
+    assert (plan.decision, len(plan.question.options)) == ("confirm", 1)
+    assert plan.question.text == (
+        "This looks like German, and calls are planned for English. Read the note “Kiln slots”?"
+    )
+
+
+def test_words_that_are_left_out_are_named() -> None:
+    readings = Readings((sure(WRITE, 0.99),), left_out=("bring", "key"))
+    plan = Policy().decide(readings, BY_ID.__getitem__)
+    assert plan is not None
+    assert plan.question is not None
+    assert plan.decision == "confirm"
+    assert plan.question.text == "Pin the note “Kiln slots”? It leaves out “bring” and “key”."

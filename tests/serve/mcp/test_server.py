@@ -174,7 +174,7 @@ def test_plan_with_the_tools_that_the_client_passes(
 @pytest.mark.parametrize(
     ("policy", "decisions"),
     [
-        ("act.read=0,act.write=0,act.send=0,none=2", {"act", "ask"}),
+        ("act.read=0,act.write=0,act.send=0,none=2", {"act", "confirm", "ask"}),
         ("act.read=2,act.write=2,act.send=2,none=2", {"confirm", "ask"}),
         ("none=0", {"none"}),
     ],

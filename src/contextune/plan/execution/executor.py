@@ -254,7 +254,8 @@ def describe_call(plan: Plan, tool: Tool) -> str:
 
 def confirmation_prompt(plan: Plan, tool: Tool) -> bool:
     """Ask for confirmation in the terminal; to be passed as `confirm`."""
-    doubt = "" if plan.ready or plan.decision is None else f" It is {plan.confidence:.0%} sure."
+    is_sure = plan.ready or plan.decision is None or plan.confidence == 1.0
+    doubt = "" if is_sure else f" It is {plan.confidence:.0%} sure."
     harm = " It may change or delete something." if needs_confirmation(tool) else ""
     try:
         reply = input(f"Call {describe_call(plan, tool)}?{harm}{doubt} [y/N] ")

@@ -72,9 +72,7 @@ class CascadePlanner:
         plan = self.policy.decide(light, by_name.__getitem__)
         if plan is None or plan.missing or plan.confidence < self.threshold:
             return True
-        if plan.decision == "confirm":
-            return plan.confidence < self.policy.act[self.policy.cost(by_name[plan.tool])]
-        return plan.decision != "act"
+        return not self.policy.is_sure(plan, by_name[plan.tool])
 
     def forget(self, user: str) -> None:
         """Erase what the model keeps of a user."""

@@ -9,6 +9,7 @@ from contextune.plan.multi_step.anaphora import NO_ANAPHORA, find_anaphora
 from contextune.plan.multi_step.steps import Steps, check_steps
 from contextune.plan.planning_input import Planner, PlanningInput
 from contextune.plan.policy import Policy, read_request
+from contextune.plan.policy.doubts import doubt_readings
 from contextune.plan.policy.personal_values import guard_readings
 from contextune.tools import ToolMatches
 from contextune.types import ItemHit, Plan, Request, Tool, Turn
@@ -55,13 +56,16 @@ def plan_steps(
         linked.sort(key=lambda plan: bool(steps and plan.missing))
         readings = replace(readings, plans=tuple(linked))
         guarded = guard_readings(readings, planning_input, find_tool, policy.trusted)
-        plan = policy.decide(guarded, find_tool)
+        # a part is too short to tell its language
+        doubted = doubt_readings(guarded, planning_input, find_tool, request.text)
+        plan = policy.decide(doubted, find_tool)
         if plan is None:
             return None
         if any((plan.tool, plan.args) == (step.plan.tool, step.plan.args) for step in steps):
             return None  # "open the mail and read it to me" asks for the same call twice
         steps.append(link.PlannedStep(plan, find_tool(plan.tool), planning_input.items))
     try:
-        return check_steps(Steps(tuple(step.plan for step in steps), tuple(parts)), find_tool)
+        plans = policy.decide_steps([step.plan for step in steps], find_tool)
+        return check_steps(Steps(plans, tuple(parts)), find_tool)
     except PlanError:  # a schema may forbid the combination of arguments that a pointer completes
         return None

@@ -68,5 +68,7 @@ def _cost_of_words(tool: Tool) -> Cost:
 
 
 def singular(word: str) -> str:
-    """A word of a tool's name without the s of plural or third person."""
-    return word.removesuffix("s")
+    """A word of a tool's name without the s of plural or third person: "addresses" is "address"."""
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word.removesuffix("es")
+    return word if word.endswith(("ss", "us", "is")) else word.removesuffix("s")

@@ -1,12 +1,14 @@
 """`Policy`: the one place that decides whether a call is made, confirmed, asked about or refused.
 
-A call is made without asking only if it is probable enough for what a mistake would cost: a wrong search is
-seen at once, a mail cannot be called back. The thresholds are on probabilities, so they mean what they say
-only if the planner is calibrated; `contextune bench plan` measures both.
+A call is made without asking only if it is probable enough for what a mistake would cost, and can be called
+back: a wrong search is seen at once, and a mail is always shown before it is sent. The thresholds are on
+probabilities, so they mean what they say only if the planner is calibrated; `contextune bench plan` measures
+both.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import cast
 
 from contextune.errors import InvalidRequestError
@@ -17,12 +19,17 @@ from contextune.plan.policy.questions import (
     ask_to_confirm,
     ask_to_correct,
     no_tool_serves,
+    not_english,
 )
 from contextune.plan.policy.readings import Readings, is_namesake
+from contextune.tools.profiles.effects import is_irreversible
 from contextune.types import Decision, Plan, Question, Tool
 
 ACT: Mapping[Cost, float] = {"read": 0.7, "write": 0.8, "send": 0.85}
-"""Default probability from which on a call is made, by its cost."""
+"""Default probability from which on a call is made, by its cost; of `send`, from which on it is proposed
+without a question between readings."""
+LIKELY = 0.5
+"""Least probability of a call that is made, and of what is said as a fact, whatever the thresholds."""
 CONFIRM: Mapping[Cost, float] = {"read": 0.35, "write": 0.45, "send": 0.5}
 """Default probability from which on a call that is not made is proposed as a whole, to be confirmed."""
 NONE = 0.5
@@ -54,7 +61,8 @@ def _confirm() -> Mapping[Cost, float]:
 class Policy:
     """Decides on plans; immutable. Costs that `act` and `confirm` leave out keep their defaults.
 
-    A threshold above 1 is never reached: `Policy(act={"send": 2})` confirms whatever reaches other people.
+    A threshold above 1 is never reached: `Policy(act={"write": 2})` confirms whatever changes something. No
+    setting makes a call unasked that sends, deletes or pays, nor one that is less probable than `LIKELY`.
     """
 
     act: Mapping[Cost, float] = field(default_factory=_act)
@@ -116,37 +124,72 @@ class Policy:
     def confirms(self, tool: Tool) -> bool:
         """Whether calls of a tool need the user's confirmation, however sure they are.
 
-        What reaches others, deletes or pays always does, and so do other writes unless the app is trusted or
-        the tool has none, as a function of the program itself. Annotations only make this stricter.
+        What reaches others, deletes or pays does, unless `costs` names the tool. So do other writes, unless
+        the app is trusted or the tool has none, as a function of the program itself. Annotations only make
+        this stricter.
         """
-        cost = self.costs.get(tool.id) or self.costs.get(tool.name) or call_cost(tool)
+        chosen = self.costs.get(tool.id) or self.costs.get(tool.name)
+        cost = chosen or ("send" if is_irreversible(tool) else call_cost(tool))
         return cost == "send" or (cost == "write" and bool(tool.app) and tool.app not in self.trusted)
 
     def decide(self, readings: Readings, find_tool: FindTool) -> Plan | None:
         """The first reading with the decision and what to say to the user; None without readings.
 
-        Readings of a planner go through `guard_readings` first.
+        Readings of a planner go through `guard_readings` and `doubt_readings` first.
         """
         if not readings.plans:
             return None
+        readings = readings.within_one()
         plan = replace(readings.plans[0], decision=None, question=None)
         decision, question = self._judge(plan, readings, find_tool)
+        if question is not None and readings.language is not None:
+            question = replace(question, text=f"{not_english(readings.language)} {question.text}")
         return replace(plan, decision=decision, question=question)
+
+    def decide_steps(self, plans: Sequence[Plan], find_tool: FindTool) -> tuple[Plan, ...]:
+        """Decided steps, the first of which is confirmed if all are to be made, but are not likely enough.
+
+        Each may be likely enough by itself: two calls that are 70 % sure are 49 % sure together.
+        """
+        least = max(self._least(find_tool(plan.tool)) for plan in plans)
+        if not all(plan.ready for plan in plans) or prod(plan.confidence for plan in plans) >= least:
+            return tuple(plans)
+        first = replace(plans[0], decision=None)
+        question = ask_to_confirm(first, find_tool(first.tool))
+        return (replace(first, decision="confirm", question=question), *plans[1:])
+
+    def is_sure(self, plan: Plan, tool: Tool) -> bool:
+        """Whether a decided call is made, or is probable enough to be and only needs the user's consent."""
+        return plan.ready or (plan.decision == "confirm" and plan.confidence >= self._least(tool))
+
+    def _least(self, tool: Tool) -> float:
+        """The probability from which on a call is made."""
+        return max(self.act[self.cost(tool)], LIKELY)
+
+    def _refuses(self, readings: Readings) -> bool:
+        if readings.refused is not None:
+            return readings.refused
+        best = max(reading.confidence for reading in readings.plans)
+        return readings.none >= min(self.none, max(_NEARLY * self.none, _CLEARLY * best))
 
     def _judge(self, plan: Plan, readings: Readings, find_tool: FindTool) -> tuple[Decision, Question | None]:
         tool = find_tool(plan.tool)
-        cost, sure = self.cost(tool), plan.confidence
-        best = max(reading.confidence for reading in readings.plans)
-        if readings.none >= min(self.none, max(_NEARLY * self.none, _CLEARLY * best)):
-            offers_nearest = cost != "send" and sure >= _NEAREST
-            return "none", no_tool_serves(plan, tool, offers_nearest=offers_nearest)
+        sure, is_final = plan.confidence, is_irreversible(tool)
+        if self._refuses(readings):
+            return "none", no_tool_serves(
+                plan,
+                tool,
+                offers_nearest=not is_final and self.cost(tool) != "send" and sure >= _NEAREST,
+                is_likely=readings.none >= LIKELY,
+                unknown_words=readings.unknown_words,
+            )
         if plan.missing:
             return "ask", ask_for_missing(plan, tool)
         rivals = [other for other in readings.others() if other.confidence >= self.rival * sure]
         is_first = all(other.confidence <= sure for other in rivals)
-        if sure >= self.act[cost] and is_first:
-            if tool.annotations.destructive is True or readings.shows_first:
-                return "confirm", ask_to_confirm(plan, tool)
+        if sure >= self._least(tool) and is_first and not readings.asks_first:
+            if is_final or readings.shows_first or readings.left_out or readings.language:
+                return "confirm", ask_to_confirm(plan, tool, readings.left_out)
             return "act", None
         rivals += [
             other
@@ -155,9 +198,10 @@ class Policy:
         ]
         if rivals:
             options = [replace(other, decision=None, question=None) for other in rivals[: MAX_OPTIONS - 1]]
-            return "ask", ask_between([plan, *options], find_tool)
-        if sure >= self.confirm[cost]:
-            return "confirm", ask_to_confirm(plan, tool)
+            choices = sorted([plan, *options], key=lambda choice: -choice.confidence)
+            return "ask", ask_between(choices, find_tool)
+        if sure >= self.confirm[self.cost(tool)]:
+            return "confirm", ask_to_confirm(plan, tool, readings.left_out)
         return "ask", ask_to_correct(plan, tool)
 
 

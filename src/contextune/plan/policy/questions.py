@@ -29,21 +29,45 @@ _DOUBTFUL = 0.5
 """Below this confidence in an argument, the question is about the argument and not about the whole call."""
 _MAX_MISSING = 2
 """Missing arguments that one question asks for."""
+_MAX_WORDS = 5
+"""Words that a question names."""
 
 
-def no_tool_serves(plan: Plan, tool: Tool, *, offers_nearest: bool = True) -> Question:
-    """Say that nothing here serves the request, and what was nearest, if that is worth offering."""
-    text = "No tool here can do that."
+def not_english(language: str) -> str:
+    """Say that a request is in a language that plans are not made for."""
+    return f"This looks like {language}, and calls are planned for English."
+
+
+def no_tool_serves(
+    plan: Plan,
+    tool: Tool,
+    *,
+    offers_nearest: bool = True,
+    is_likely: bool = True,
+    unknown_words: Sequence[str] = (),
+) -> Question:
+    """Say that nothing here serves the request, or no call for sure, and which words were not understood.
+
+    The nearest call is named if it is worth offering.
+    """
+    text = "No tool here can do that." if is_likely else "No call here is sure enough."
+    if unknown_words:
+        text = f"{text} Nothing here knows {_quoted(unknown_words)}."
     if not offers_nearest:
         return Question(text)
     nearest = sentence(describe_plan(plan, tool))
     return Question(f"{text} The nearest would be to {describe_tool(tool)}.", (Option(nearest, plan),))
 
 
-def ask_to_confirm(plan: Plan, tool: Tool) -> Question:
-    """Ask whether to make the call as it is."""
+def ask_to_confirm(plan: Plan, tool: Tool, left_out: Sequence[str] = ()) -> Question:
+    """Ask whether to make the call as it is; `left_out` are words of the request that are not in it."""
     call = sentence(describe_plan(plan, tool))
-    return Question(f"{call}?", (Option(call, plan),))
+    lacks = f" It leaves out {_quoted(left_out, 'and')}." if left_out else ""
+    return Question(f"{call}?{lacks}", (Option(call, plan),))
+
+
+def _quoted(words: Sequence[str], join: str = "or") -> str:
+    return join_or([f"“{one_line(word)}”" for word in words[:_MAX_WORDS]], join)
 
 
 def ask_to_correct(plan: Plan, tool: Tool) -> Question:

@@ -21,7 +21,17 @@ class Readings:
     none: float = 0.0
     """Probability that no tool here serves the request."""
     shows_first: bool = False
-    """Whether the first call is only proposed, since its user should see the personal values in it."""
+    """Whether the first call is only proposed, since its user should see what is in it."""
+    asks_first: bool = False
+    """Whether the request says another reading as well, so that the user chooses: two people of a name."""
+    left_out: tuple[str, ...] = ()
+    """Words of the request that the first call leaves out, if they are too many to make it unasked."""
+    language: str | None = None
+    """The language of the request, if plans are not made for it."""
+    unknown_words: tuple[str, ...] = ()
+    """Words of the request that no tool and no item has."""
+    refused: bool | None = None
+    """Whether the request is refused, if that has been decided already."""
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Plan, float]], none: float = 0.0) -> "Readings":
@@ -33,6 +43,14 @@ class Readings:
     def of_plan(cls, plan: Plan | None, fits: float | None = None) -> "Readings":
         """The only reading of a planner that knows no others; `fits`: probability that any tool serves."""
         return cls(() if plan is None else (plan,), 0.0 if fits is None else 1.0 - fits)
+
+    def within_one(self) -> "Readings":
+        """The readings in the same proportions, with probabilities that add up to at most 1 with `none`."""
+        total, left = sum(plan.confidence for plan in self.plans), max(0.0, 1.0 - self.none)
+        if total <= left:
+            return self
+        plans = tuple(replace(plan, confidence=plan.confidence * left / total) for plan in self.plans)
+        return replace(self, plans=plans)
 
     def others(self) -> tuple[Plan, ...]:
         """The readings beside the first that are different calls, most probable first.

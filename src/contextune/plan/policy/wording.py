@@ -190,9 +190,9 @@ def day_text(moment: datetime | date) -> str:
     return f"on {moment:%A} {moment.day} {moment:%B}"
 
 
-def join_or(parts: Sequence[str]) -> str:
+def join_or(parts: Sequence[str], word: str = "or") -> str:
     """Join alternatives: "a, b or c"."""
-    return " or ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f" {word} ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def one_line(text: str) -> str:

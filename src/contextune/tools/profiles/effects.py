@@ -105,6 +105,20 @@ def tool_effect(tool: Tool) -> ToolEffect:
     return _effect(tool.name, tool.description)
 
 
+def is_irreversible(tool: Tool) -> bool:
+    """Whether a call cannot be called back: it sends, deletes, cancels, pays, blocks, books or publishes.
+
+    The tool's own words say so. Its annotations can only add to them.
+    """
+    if tool.annotations.destructive is True:
+        return True
+    data: Mapping[str, str] = _data()["irreversible"]
+    if not tool_effect(tool).kinds.isdisjoint(data["effects"].split()):
+        return True
+    words = [] if name_effect(tool.name) == "reads" else identifier_words(tool.name)
+    return not _final_verbs().isdisjoint([*words, *tokenize(tool.description)[:1]])
+
+
 def name_effect(name: str) -> Effect | None:
     """The strongest effect of the verbs in a tool's name; several verbs only count if they are joined."""
     parts: list[list[str]] = [[]]
@@ -376,6 +390,12 @@ def _list(*names: str) -> frozenset[str]:
 def _own_words() -> frozenset[str]:
     lists = ("english", "objects", "before_nouns", "joins", "before_verbs", "negations")
     return _list(*lists) | _forms().keys()
+
+
+@cache
+def _final_verbs() -> frozenset[str]:
+    verbs: list[str] = _data()["irreversible"]["verbs"].split()
+    return frozenset(form for verb in verbs for form in (verb, *_third_person(verb)))
 
 
 @cache

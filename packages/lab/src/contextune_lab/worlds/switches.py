@@ -105,6 +105,7 @@ RULES: Mapping[str, RuleSwitch] = {
         "contextune.plan.arguments.reader", "_without_given_times", _first, (*CHOOSE_ON, *REPORT_ON)
     ),
     "personal-values": RuleSwitch(_TUNER, "guard_readings", _first),
+    "doubts": RuleSwitch(_TUNER, "doubt_readings", _first),
     "steps": RuleSwitch(_TUNER, "split_request", _undivided),
 }
 """The rules that can be switched off, named for what they do."""

@@ -6,6 +6,8 @@ import { DECISIONS, describeValue, percent } from "./words.js";
 
 const SURE = 0.9; // values above it need no remark
 const NO_TOOL = "No tool here can do that";
+const NOT_SURE = "No call here is sure enough";
+const LIKELY = 0.5; // less is not said as a fact
 
 export function showAnswer(part, { answer, plans, fits, context }, marks) {
   const ranks = new Map(context.map((hit, rank) => [hit.item.id, rank]));
@@ -38,15 +40,26 @@ function quote(part, { text, covers, source, correction }, ranks) {
 export function describeAnswer({ answer, plans, fits }) {
   const said = answer ? `${answer.text.replaceAll("\n", "; ")}. ` : "";
   if (!plans.length) return `${said}${NO_TOOL}.`;
-  return said + plans.map((plan) => `${headline(plan)} ${DECISIONS[plan.decision] ?? "Undecided"}, ${percent(certainty(plan, fits))} sure.`).join(" ");
+  return said + plans.map((plan) => `${headline(plan, fits)} ${DECISIONS[plan.decision] ?? "Undecided"}${sureness(plan, fits)}.`).join(" ");
 }
 
-function headline(plan) {
-  if (plan.decision === "none") return `${NO_TOOL}.`;
+function headline(plan, fits) {
+  if (plan.decision === "none") return `${refusal(fits)}.`;
   return plan.question?.text ?? `${plan.sentence}.`;
 }
 
-const certainty = (plan, fits) => (plan.decision === "none" && fits != null ? 1 - fits : plan.confidence);
+const refusal = (fits) => (fits != null && 1 - fits < LIKELY ? NOT_SURE : NO_TOOL);
+
+// How sure the decision is; of a refusal only if it is likely that no tool serves.
+function certainty(plan, fits) {
+  if (plan.decision !== "none") return plan.confidence;
+  return fits != null && 1 - fits >= LIKELY ? 1 - fits : null;
+}
+
+function sureness(plan, fits) {
+  const sure = certainty(plan, fits);
+  return sure == null ? "" : `, ${percent(sure)} sure`;
+}
 
 function verdict(decision, sure) {
   return el(
@@ -58,12 +71,13 @@ function verdict(decision, sure) {
 }
 
 function noCall(fits) {
-  return el("article", {}, verdict("none", fits == null ? null : 1 - fits), el("h2", {}, NO_TOOL));
+  const plan = { decision: "none" };
+  return el("article", {}, verdict("none", certainty(plan, fits)), el("h2", {}, refusal(fits)));
 }
 
 function card(plan, step, fits, argument, marks) {
   const none = plan.decision === "none";
-  const title = none ? NO_TOOL : headline(plan).replace(/\.$/, "");
+  const title = none ? (plan.question?.text ?? refusal(fits)) : headline(plan, fits).replace(/\.$/, "");
   const call = callBlock(plan, argument, marks);
   return el(
     "article",

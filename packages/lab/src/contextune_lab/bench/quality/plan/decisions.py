@@ -58,7 +58,8 @@ def choose_act(
 ) -> dict[Cost, float]:
     """The lowest `act` thresholds with at most this share of wrong calls among the requests of each cost.
 
-    A call for a request that no tool serves is wrong. What the policy asks about for other reasons, such as a
+    Of calls that send or delete, and are never made unasked, the threshold is that of a sure proposal. A call
+    for a request that no tool serves is wrong. What the policy asks about for other reasons, such as a
     missing argument, does not count. Thresholds lie between two probabilities that occur.
     """
     eager = replace(policy, act=dict.fromkeys(COSTS, 0.0))
@@ -70,8 +71,8 @@ def choose_act(
             if case.readings.plans and policy.cost(find_tool(case.readings.plans[0].tool)) == cost
         ]
         limit = max_wrong.get(cost, 0.0) if isinstance(max_wrong, Mapping) else max_wrong
-        acted = [case for case in of_cost if _acts(case, eager, find_tool)]
-        chosen[cost] = _lowest_threshold(acted, limit * len(of_cost))
+        sure = [case for case in of_cost if _is_sure(case, eager, find_tool)]
+        chosen[cost] = _lowest_threshold(sure, limit * len(of_cost))
     return chosen
 
 
@@ -88,6 +89,11 @@ def _lowest_threshold(cases: Sequence[DecisionCase], allowed: float) -> float:
         if below < probabilities[number]:  # equal probabilities are acted on together
             threshold = (probabilities[number] + below) / 2
     return threshold
+
+
+def _is_sure(case: DecisionCase, policy: Policy, find_tool: FindTool) -> bool:
+    plan = policy.decide(case.readings, find_tool)
+    return plan is not None and policy.is_sure(plan, find_tool(plan.tool))
 
 
 def _acts(case: DecisionCase, policy: Policy, find_tool: FindTool) -> bool:
