@@ -22,7 +22,7 @@ from contextune.cli import app
 
 README = ROOT / "README.md"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -69,10 +69,11 @@ def test_python_examples_run(page: Path, folder: Path, monkeypatch: pytest.Monke
         exec(code, module.__dict__)
 
 
-def test_readme_example_runs_in_a_new_process(folder: Path) -> None:
+def test_readme_example_prints_what_it_says_in_a_new_process(folder: Path) -> None:
     code = "\n".join(blocks(README, "python"))
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert done.stdout == blocks(README, "text")[0]
 
 
 @pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextune.answers import ExtractedAnswer, answer_json, extract_answer, shared_words
+from contextune.answers import ExtractedAnswer, answer_json, extract_answer, score_alike
 from contextune.store import SQLiteStore
 from contextune.tools import bundled_toolbox
 from contextune.types import (
@@ -73,6 +73,7 @@ def extract(
     found: Sequence[Item] = (SURVEY, STORAGE),
     source: Item | None = None,
     decision: Decision = "act",
+    likely: Sequence[float] = (),
 ) -> ExtractedAnswer | None:
     tool = TOOLS[tool] if isinstance(tool, str) else tool
     sources = (Source("item", source.id),) if source else ()
@@ -82,9 +83,13 @@ def extract(
         name=tool.name,
         decision=decision,
     )
-    hits = tuple(ItemHit(item, 1 / place) for place, item in enumerate(found, 1))
+    shares = [*likely, *[None] * len(found)]
+    hits = tuple(
+        ItemHit(item, 1 / place, (), share)
+        for place, (item, share) in enumerate(zip(found, shares, strict=False), 1)
+    )
     answer = Answer(Request(text, "me", NOW), hits, (ToolHit(tool, 1.0),), plan)
-    return extract_answer(answer, store, shared_words)
+    return extract_answer(answer, store, score_alike)
 
 
 def test_event_is_answered_by_its_time_and_place_on_the_users_clock(boat: SQLiteStore) -> None:
@@ -317,3 +322,93 @@ def test_answer_as_json(boat: SQLiteStore) -> None:
         "time": "2026-11-27T14:00:00+00:00",
     }
     assert content["correction"] is None
+
+
+def test_question_is_answered_from_a_probable_item_whatever_the_call(boat: SQLiteStore) -> None:
+    text = "what's the gate code"
+    args = {"title": "gate code"}
+    likely = extract(boat, text, "Reminders/create_reminder", args, likely=[0.6, 0.1])
+    assert likely is not None
+    assert likely.text.startswith("Gate code is 0226#.")
+    assert extract(boat, text, "Reminders/create_reminder", args, likely=[0.2, 0.1]) is None
+    assert extract(boat, text, "Reminders/create_reminder", args, likely=[0.6], decision="none") is not None
+    assert extract(boat, "note the gate code", "Reminders/create_reminder", args, likely=[0.9]) is None
+
+
+def test_tool_whose_name_is_also_a_verb_of_sending_tells(boat: SQLiteStore) -> None:
+    tool = Tool("mail_read", "Return one message in full.", "work")
+    answer = extract(boat, "the winter storage mail", tool, {"subject": "Winter storage"}, source=STORAGE)
+    assert answer is not None
+    assert answer.source.item == "storage"
+
+
+def test_people_of_an_event_are_shown_with_its_time(boat: SQLiteStore) -> None:
+    args = {"event_name": "Boat survey"}
+    answer = extract(boat, "who is with me at the boat survey", "Calendar/get_event", args, source=SURVEY)
+    assert answer is not None
+    assert answer.text.startswith("Fri 27 Nov, 14:00–15:30, the yard")
+
+
+def test_number_of_a_contact_is_read_from_the_address_book(boat: SQLiteStore) -> None:
+    contacts = (Contact("Birte Clausen", email="b@example.org", phone="+49 40 6696"), Contact("Jo Field"))
+    boat.put_user(User("me", {}, contacts=contacts, zone=LONDON))
+    for text in ("whats Birtes number?", "What is Birte's phone number"):
+        # even if the call names something else
+        answer = extract(boat, text, "Mail/read_email", {"email_subject": "Winter storage"}, source=STORAGE)
+        assert answer is not None
+        assert answer.text == "Birte Clausen: phone +49 40 6696"
+        assert (answer.source.kind, answer.source.title) == ("contact", "Birte Clausen")
+    for text in ("what's Jo's number?", "what's the number of Birte's flight", "what did Birte say"):
+        assert extract(boat, text, "Notes/read_note", {}, found=[], decision="none") is None
+
+
+def test_note_of_a_reminder_and_the_length_of_a_call_are_read(boat: SQLiteStore) -> None:
+    flowers = Item(
+        "flowers",
+        "Reminders",
+        {"title": "Flowers for Pa", "list": "Home", "note": "white ones", "created": "2026-11-20T10:00"},
+    )
+    call = Item("rung", "PhoneCall", {**CALLS[0].fields, "duration_s": 1264})
+    boat.put_items("me", [flowers, call])
+    answer = extract(
+        boat, "which flowers for pa", TOOLS["Reminders/create_reminder"], {}, found=[flowers], likely=[0.9]
+    )
+    assert answer is not None
+    assert answer.text == "white ones"
+    answer = extract(
+        boat, "how long was the call", TOOLS["Reminders/create_reminder"], {}, found=[call], likely=[0.9]
+    )
+    assert answer is not None
+    assert "21 minutes 4 seconds" in answer.text
+
+
+def test_passage_has_the_time_that_is_asked_for_and_the_title(boat: SQLiteStore) -> None:
+    content = (
+        f"The ferry has a blue bow. {'It is long, too. ' * 13}\n\nThe ferry: Friday. {'Hm. ' * 60}The ferry."
+    )
+    fields = {"title": "Ferry", "content": content, "modified": "2026-11-20T10:00"}
+    note = Item("ferry", "Notes", fields)
+    boat.put_items("me", [note])
+    answer = extract(boat, "when does the ferry go", "Notes/read_note", {}, found=[note], likely=[0.9])
+    assert answer is not None
+    assert answer.text.startswith("The ferry: Friday")
+    answer = extract(boat, "in which note is the ferry", "Notes/read_note", {}, found=[note], likely=[0.9])
+    assert answer is not None
+    assert answer.text.startswith("Ferry: ")
+
+
+def test_first_item_of_a_small_store_is_read_beside_the_named_one(boat: SQLiteStore) -> None:
+    message = Item("code", "Messages", {"text": "The gate code of the boathouse is 4417"})
+    boat.put_items("me", [message])
+
+    def by_code(request: str, passages: Sequence[str]) -> list[float]:
+        del request
+        return [9.0 * ("4417" in passage) for passage in passages]
+
+    plan = Plan("Mail/read_email", {"email_subject": Argument("Winter storage")}, decision="confirm")
+    hits = (ItemHit(message, 1.0), ItemHit(STORAGE, 0.5))
+    tools = (ToolHit(TOOLS["Mail/read_email"], 1.0),)
+    request = Request("What is the gate code of the boathouse?", "me", NOW)
+    answer = extract_answer(Answer(request, hits, tools, plan), boat, by_code)
+    assert answer is not None
+    assert answer.source.item == "code"

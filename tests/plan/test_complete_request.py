@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -173,14 +172,27 @@ def test_other_pronouns_are_left(before: str, text: str) -> None:
 OWN_WORDS = frozenset(word for text in TEXTS for word in tokenize(text))
 
 
-def with_typo(text: str, place: int) -> str:
-    """Two neighbouring letters of a word of five letters or more are swapped, not the first ones."""
-    words = [match for match in re.finditer(r"\b[a-z]{5,}\b", text) if len(set(match.group()[1:])) > 1]
+def swapped(word: str, at: int) -> str:
+    while at + 2 < len(word) and word[at] == word[at + 1]:
+        at += 1
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+TYPOS: dict[str, Callable[[str, int], str]] = {
+    "swapped": swapped,
+    "missing": lambda word, at: word[:at] + word[at + 1 :],
+    "doubled": lambda word, at: word[:at] + word[at] + word[at:],
+    "wrong": lambda word, at: word[:at] + ("x" if word[at] != "x" else "z") + word[at + 1 :],
+}
+
+
+def with_typo(text: str, place: int, typo: Callable[[str, int], str]) -> str:
+    """A typing error in one word of six letters or more, not in the first letter."""
+    words = list(re.finditer(r"\b[a-z]{6,}\b", text))
     if not words:
         return text
-    word = words[place % len(words)].span()
-    at = next(at for at in count(word[0] + 1 + place % 2) if text[at] != text[at + 1] or at + 2 >= word[1])
-    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+    start, end = words[place % len(words)].span()
+    return text[:start] + typo(text[start:end], 1 + place % 3) + text[end:]
 
 
 def test_words_that_nobody_knows_are_spelt_right() -> None:
@@ -191,12 +203,14 @@ def test_words_that_nobody_knows_are_spelt_right() -> None:
     assert respell("restart pod kubeltx-3 on qlx", (), lambda _: False) == "restart pod kubeltx-3 on qlx"
 
 
-def test_one_typo_changes_few_requests() -> None:
-    typed = [(text, with_typo(text, number)) for number, text in enumerate(TEXTS)]
+@pytest.mark.parametrize("kind", TYPOS)
+def test_one_typo_changes_few_requests(kind: str) -> None:
+    typed = [(text, with_typo(text, number, TYPOS[kind])) for number, text in enumerate(TEXTS)]
     changed = [(text, wrong) for text, wrong in typed if text != wrong]
     mended = [text == respell(wrong, (), OWN_WORDS.__contains__) for text, wrong in changed]
-    assert len(mended) > 150
-    assert sum(mended) >= 0.9 * len(mended)
+    assert len(mended) > 100
+    # what is left without a letter may be a word, too
+    assert sum(mended) >= (0.8 if kind == "missing" else 0.9) * len(mended)
 
 
 def test_requests_spelt_right_are_not_changed() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextune.search.request_text import canonical_request, without_courtesy
+from contextune.search.request_text import asks_question, canonical_request, without_courtesy
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,21 @@ def test_long_and_short_questions_are_the_same(text: str) -> None:
 def test_words_that_only_look_like_a_question_are_kept() -> None:
     assert canonical_request("whatever is new") == "whatever is new"
     assert canonical_request("show what isotopes are") == "show what isotopes are"
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("whats the gate code", True),
+        ("and until when is it open", True),
+        ("I searched for a cake. What did I type", True),
+        ("too late to ask Priya?", True),
+        ("didn't somebody offer to help", True),
+        ("Could you move it to Friday?", False),
+        ("Will you call Ana?", False),
+        ("Remind me of what Ana said", False),
+        ("Isolde called", False),
+    ],
+)
+def test_questions_are_told_from_orders(text: str, asks: bool) -> None:
+    assert asks_question(text) == asks

@@ -2,16 +2,16 @@
 
 from contextune.answers.extract import extract_answer
 from contextune.answers.extracted import AnswerSource, Correction, ExtractedAnswer, answer_json, state_shown
-from contextune.answers.scorer import SentenceScorer, default_scorer, shared_words
+from contextune.answers.scorer import PassageScorer, default_scorer, score_alike
 
 __all__ = [
     "AnswerSource",
     "Correction",
     "ExtractedAnswer",
-    "SentenceScorer",
+    "PassageScorer",
     "answer_json",
     "default_scorer",
     "extract_answer",
-    "shared_words",
+    "score_alike",
     "state_shown",
 ]

@@ -1,4 +1,4 @@
-"""Score how well sentences answer a request: by the reading model, or by shared words without it."""
+"""Score how well passages answer a request: the reading model, beside the words that both share."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -8,33 +8,33 @@ from typing import Any
 from contextune.context.excerpt import TokenWeights
 from contextune.errors import ContextuneError
 
-SentenceScorer = Callable[[str, Sequence[str]], Sequence[float]]
-"""Gives each of the sentences a score for the text of a request: the higher, the better it answers."""
-_SHARED = 0.5
-"""Weight of shared words beside the log odds of the reading model; chosen on worlds w01 and w05."""
+PassageScorer = Callable[[str, Sequence[str]], Sequence[float]]
+"""Gives each passage a score beside a request, both as `contextune.reading.texts` writes them."""
 _FACT = 0.2
-"""What a number is worth where sentences share the same words with the request."""
+"""What a number is worth where passages share the same words with the request."""
 
 
-def shared_words(request: str, sentences: Sequence[str]) -> list[float]:
-    """Score sentences by the words they share with the request; rare words count more."""
-    weights = TokenWeights(request, sentences)
-    return [
-        weights.weigh(sentence) + _FACT * any(char.isdigit() for char in sentence) for sentence in sentences
-    ]
+def shared_words(request: str, passages: Sequence[str]) -> list[float]:
+    """Score passages by the words they share with the request; rare words count more."""
+    weights = TokenWeights(request, passages)
+    return [weights.weigh(passage) + _FACT * any(char.isdigit() for char in passage) for passage in passages]
+
+
+def score_alike(request: str, passages: Sequence[str]) -> list[float]:
+    """The scorer without a model, which leaves the choice to the shared words."""
+    del request
+    return [0.0] * len(passages)
 
 
 @cache
-def default_scorer() -> SentenceScorer:
-    """The reading model with shared words; these alone if it is not installed."""
+def default_scorer() -> PassageScorer:
+    """The reading model; `score_alike` if it is not installed."""
     try:
         model: Any = import_module("contextune.reading.model").default_reading_model()
     except (ImportError, ContextuneError, OSError):
-        return shared_words
+        return score_alike
 
-    def score(request: str, sentences: Sequence[str]) -> list[float]:
-        odds = model.score_items(f"request: {request}", sentences)
-        shared = shared_words(request, sentences)
-        return [float(value) + _SHARED * weight for value, weight in zip(odds, shared, strict=True)]
+    def score(request: str, passages: Sequence[str]) -> list[float]:
+        return [float(odds) for odds in model.score_items(request, passages)]
 
     return score

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import Any, cast
 
+from contextune._internal.plural import pluralize
 from contextune.plan.times.phrases import find_times
 from contextune.types import Contact, Item, User, local_time
 from contextune.types.field_values import is_day, people_in, read_time, to_text
@@ -25,7 +26,7 @@ _FORWARDED = re.compile(r"-{3,}+[^-\n]++-{3,}+\s*+")
 _FORWARDED_HEADER = re.compile(r"(?:from|date|sent|subject|to|cc)\s*:", re.IGNORECASE)
 _LONG = frozenset(["content", "notes", "text", "body", "note", "description"])
 """Fields of running text, however short."""
-_STATES = ("category", "status", "folder", "location", "place")
+_STATES = ("category", "status", "folder", "list", "location", "place")
 """Fields that say little by themselves, or are said elsewhere."""
 _MAX_NAMES = 6
 _WITHIN_DAYS = frozenset(["today", "tonight", "tomorrow", "yesterday"])
@@ -58,12 +59,18 @@ class StatementReader:
         """
         sentences = [self.dated(sentence, item) for sentence in running_sentences(item)]
         is_made = {"start", "due"}.isdisjoint(item.times)
-        facts = [] if is_made and sentences else [self.moment(item), self.people(item)]
-        facts = [fact for fact in (*facts, *self._short_fields(item)) if fact]
+        moment, people = self.moment(item), self.people(item)
+        if not is_made:
+            facts = {moment: moment, people: ", ".join(filter(None, (moment, people)))}
+        else:
+            # a call, a song or a search says by its title what it was, and to whom
+            facts = {} if sentences else {people: people, self.line(item): self.line(item)}
+        facts |= {field: field for field in self._short_fields(item)}
+        facts = {fact: shown for fact, shown in facts.items() if fact}
         if not facts and not sentences:
-            facts = [item.label]
+            facts = {item.label: item.label}
         return [
-            *(Statement(item, fact, fact, is_sentence=False) for fact in facts),
+            *(Statement(item, fact, shown, is_sentence=False) for fact, shown in facts.items()),
             *(
                 Statement(item, sentence, _passage(sentences, place))
                 for place, sentence in enumerate(sentences)
@@ -82,7 +89,7 @@ class StatementReader:
             due, *later = self._due(item)
             text = f"due {due}" + (f", then {later[0]}" if later else "")
         elif "made" in times:
-            text = self._when(times["made"], values["made"])
+            text = ", ".join(filter(None, (self._when(times["made"], values["made"]), _duration(item))))
         else:
             text = ""
         where = dict.fromkeys(filter(None, (to_text(item.fields.get("location")), _place_name(item))))
@@ -165,6 +172,16 @@ class StatementReader:
         return names | {_person_key(address): "me" for address in self.user.addresses}
 
 
+def _duration(item: Item) -> str:
+    """How long a call was."""
+    seconds: object = item.fields.get("duration_s")
+    if not isinstance(seconds, int) or seconds <= 0:
+        return ""
+    minutes, rest = divmod(seconds, 60)
+    parts = ((minutes // 60, "hour"), (minutes % 60, "minute"), (rest, "second"))
+    return " ".join(pluralize(count, unit) for count, unit in parts if count)
+
+
 def _passage(sentences: Sequence[str], first: int) -> str:
     """The sentence at this place, with those behind it as long as they are short together."""
     text = sentences[first]
@@ -178,7 +195,8 @@ def _passage(sentences: Sequence[str], first: int) -> str:
 def running_sentences(item: Item) -> Iterator[str]:
     """The sentences of the long fields, and of a title that is the text of a message."""
     schema = item.schema
-    names = [name for name in schema.text if name not in schema.people and name not in ("location", "folder")]
+    fields = dict.fromkeys([*schema.text, *(name for name in item.fields if name in _LONG)])
+    names = [name for name in fields if name not in schema.people and name not in ("location", "folder")]
     count = 0
     for name in names:
         value = to_text(item.fields.get(name))

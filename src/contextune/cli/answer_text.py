@@ -49,7 +49,8 @@ def print_answer(
         print_steps(steps, items, why=why)
     elif not language or _is_call(answer.plan):
         print_plan(answer.plan, items, fits=answer.fits, why=why, answered=extracted is not None)
-        _print_unknown_words(answer)
+        if extracted is None:
+            _print_unknown_words(answer)
     if answer.words_only:
         print_words_only()
     hits = answer.context if why or language else answer.context[:COMPACT_ITEMS]
@@ -169,7 +170,9 @@ def print_plan(
     if plan is None:
         output.print_line("Nothing here can do that: there is no tool to call.")
         return
-    if answered and plan.question and plan.decision != "none" and len(plan.question.options) < 2:
+    if answered and plan.decision == "none":
+        return  # the answer is not that nothing can be done
+    if answered and plan.question and len(plan.question.options) < 2:
         plan = replace(plan, question=None)
     _print_plan("", plan, items, fits=fits, why=why, correct=correct)
 

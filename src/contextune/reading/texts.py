@@ -120,6 +120,11 @@ def item_text(
     return " | ".join(parts)
 
 
+def passage_text(item: Item, passage: str, now: datetime, user: User, names: Names) -> str:
+    """An item with one of its passages, in the form of `item_text`."""
+    return " | ".join([_head(item, now, user), *_people(item, names), *_fields(item), passage])
+
+
 def brief_item_text(item: Item, now: datetime, user: User, names: Names) -> str:
     """An item in a few words, for texts that list several."""
     people = "; ".join(_people(item, names))

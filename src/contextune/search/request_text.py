@@ -16,8 +16,30 @@ _ENDS = ".!?…"
 _LONGEST_PLEASE = 20
 _IS_FIRST = re.compile(r"(\W*(?:what|who|where|when|how))(?: is|[’']s)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(what|who|where|when|how)(?: is|[’']s)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\W*(?:(?:ok|okay|so|and|but|hey|hi|please|then|again)\b[\s,]*)*"
+    r"(?:(?:at|by|for|from|in|on|of|to|with|since|till|until)\s+)?"
+    r"(?!will you\b)(?:what|when|where|who|whom|whose|which|how|why|is|are|am|do|does|did|was|were|will|any"
+    r"|have|has|had)(?:n['’]?t)?(?:['’]?(?:s|re|m|ll|d))?\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_ORDERS = re.compile(r"\b(?:can|could|would|will|do) (?:you|we)\b|\bdo you mind\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _MIN_WORDS = 2
+
+
+def asks_question(text: str) -> bool:
+    """Whether a request asks for something: "when is it", not "Could you move it?"."""
+    if any(_ASKS.match(sentence) for sentence in _SENTENCES.split(text)):
+        return True
+    return text.rstrip().endswith("?") and not _ORDERS.search(text)
+
+
+def without_question_word(text: str) -> str:
+    """The request without the word with which it asks: "whats the code" is "the code"."""
+    match = _ASKS.match(text)
+    return text[match.end() :] if match else text
 
 
 def canonical_request(text: str) -> str:

@@ -13,9 +13,9 @@ export function showAnswer(part, { answer, plans, fits, context }, marks) {
   const ranks = new Map(context.map((hit, rank) => [hit.item.id, rank]));
   const titles = context.map((hit) => hit.title);
   const argument = (name, value, why) => argumentRow(part, name, value, why, ranks, titles);
-  const cards = plans.map((plan, index) => card(plan, plans.length > 1 ? index + 1 : 0, fits, argument, marks));
+  const cards = planned(answer, plans).map((plan, index) => card(plan, plans.length > 1 ? index + 1 : 0, fits, argument, marks));
   const said = answer ? [quote(part, answer, ranks)] : [];
-  part("answer").replaceChildren(...said, ...(cards.length ? cards : [noCall(fits)]));
+  part("answer").replaceChildren(...said, ...(cards.length || answer ? cards : [noCall(fits)]));
 }
 
 // What the items say: their sentence, or a line for each entry of a list, and the item that it is from.
@@ -36,11 +36,15 @@ function quote(part, { text, covers, source, correction }, ranks) {
   );
 }
 
+// What the items say is not followed by the remark that nothing can be done.
+const planned = (answer, plans) => (answer ? plans.filter((plan) => plan.decision !== "none") : plans);
+
 // One line for screen readers and for the comparison.
 export function describeAnswer({ answer, plans, fits }) {
   const said = answer ? `${answer.text.replaceAll("\n", "; ")}. ` : "";
-  if (!plans.length) return `${said}${NO_TOOL}.`;
-  return said + plans.map((plan) => `${headline(plan, fits)} ${DECISIONS[plan.decision] ?? "Undecided"}${sureness(plan, fits)}.`).join(" ");
+  const calls = planned(answer, plans);
+  if (!calls.length) return said || `${NO_TOOL}.`;
+  return said + calls.map((plan) => `${headline(plan, fits)} ${DECISIONS[plan.decision] ?? "Undecided"}${sureness(plan, fits)}.`).join(" ");
 }
 
 function headline(plan, fits) {
