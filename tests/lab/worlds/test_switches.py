@@ -61,7 +61,15 @@ LIBRARIES = tuple(
 NO_RULES = frozenset(
     [
         # stages, and what they load
-        *("complete_request", "plan_steps", "read_request", "read_request_tools", "reorder", "search_all"),
+        *(
+            "complete_request",
+            "plan_steps",
+            "read_request",
+            "read_first",
+            "read_request_tools",
+            "reorder",
+            "search_all",
+        ),
         *("load_past_calls", "find_people", "needed_items", "open_store", "check_min_fit", "wrong_tools"),
         *("configured_planner", "light_planner", "with_light_planner", "tool_verbs", "resolve_place"),
         *("may_reply", "next_state", "bundled_toolbox"),
