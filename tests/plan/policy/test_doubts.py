@@ -140,6 +140,14 @@ def test_people_times_and_items_of_a_call_are_not_left_out() -> None:
     assert decided("Remind me tomorrow at six in the evening to call Anna", plan, tool).decision == "act"
 
 
+def test_title_of_an_item_leaves_out_nothing() -> None:
+    tool = TOOLS["create_reminder"]
+    event = Item("c1", "Calendar", {"event_name": "Rauk booster", "start_time": "2026-03-06T16:15"})
+    title = Argument("Rauk booster", (Source("item", "c1", "event_name"),))
+    plan = Plan(tool.id, {"title": title, "due_time": Argument("2026-03-06T15:15")})
+    assert decided("Poke me an hour before his jab", plan, tool, [event]).decision == "act"
+
+
 def test_request_in_another_language_is_confirmed_and_says_so() -> None:
     tool = TOOLS["read_note"]
     plan = Plan(tool.id, {"title": Argument("Ofen")})

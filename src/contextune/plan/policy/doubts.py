@@ -168,9 +168,15 @@ def _recurs(item: Item, items: Sequence[Item]) -> bool:
 
 
 def words_left_out(plan: Plan, tool: Tool, inputs: PlanningInput) -> tuple[str, ...]:
-    """The words of a request that a call with a text leaves out, if they are half of what was said."""
-    parameters = tool_parameters(tool)
-    if tool_effect(tool).only_reads or not any(parameter.kind == "free" for parameter in parameters):
+    """The words of a request that a call with a text leaves out, if they are half of what was said.
+
+    A text that is an item's, such as the title of the event that is meant, leaves out nothing.
+    """
+    free = [parameter.name for parameter in tool_parameters(tool) if parameter.kind == "free"]
+    if tool_effect(tool).only_reads or not free:
+        return ()
+    texts = [plan.arguments[name] for name in free if name in plan.arguments]
+    if texts and all(any(source.kind == "item" for source in text.sources) for text in texts):
         return ()
     kept = {*_tool_words(tool), *_call_words(plan, inputs)}
     words = [
