@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from contextune._internal.assets import asset
@@ -26,7 +26,7 @@ def one_of(name: str) -> str:
     return any_of(reply_words()[name])
 
 
-@cache
+@lru_cache(maxsize=64)
 def compiled(pattern: str) -> re.Pattern[str]:
     """A compiled pattern that ignores case; `{name}` in it is one of the phrases with that name."""
     filled = re.sub(r"\{([a-z_]+)\}", lambda match: one_of(match[1]), pattern)
