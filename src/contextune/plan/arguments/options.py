@@ -23,7 +23,7 @@ _MARKS, _NAMES, _LONGEST_NAME = 3, 4, 5
 """Most spans behind names and colons, most capitalised names, and most words of one."""
 _MOST_WORDS, _LONGEST_LIST = 200, 400
 _WORD = re.compile(r"[^\s,;:!?\"“”()]+")
-_IDENTIFIER = re.compile(r"\w+(?:[-./@+#:]\w+)+")
+_IDENTIFIER = re.compile(r"(?<!\w)\w{1,99}(?:[-./@+#:]\w{1,99}){1,20}")
 _ID = re.compile(r"(?=[^\d_:@./-]{0,60}[\d_:@./-])\S{1,200}")
 """An id: no prose, and no plain word."""
 _NUMBERED = frozenset(["number", "iban", "serial"])
