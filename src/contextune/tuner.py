@@ -30,7 +30,6 @@ from contextune.plan import (
 )
 from contextune.plan.complete_request import complete_request
 from contextune.plan.language_model.cascade import configured_planner, light_planner, with_light_planner
-from contextune.plan.multi_step.look_up import look_up_id
 from contextune.plan.multi_step.split import split_request, tool_verbs
 from contextune.plan.multi_step.step_planner import CarryItems, plan_steps
 from contextune.plan.people import find_people
@@ -396,21 +395,7 @@ class Tuner:
             steps = plan_steps(request, parts, retrieve, self._planner, self._policy, find_tool)
             if steps is not None:
                 return steps
-        if answer.plan is None:
-            return None
-        looked_up = self._look_up(request, answer.plan, tools, k)
-        return looked_up or Steps((answer.plan,), (request.text,))
-
-    def _look_up(self, request: Request, plan: Plan, tools: Iterable[Tool], k: int | None) -> Steps | None:
-        """Two steps if the call lacks an id that another tool finds."""
-        if self._tools is None:
-            return None
-
-        def plan_with(tool: Tool) -> Plan | None:
-            return self.plan(request, [ToolHit(tool, 0.0)], context=self.context(request, k))
-
-        tools = [tool for tool in tools if self._tool_filter is None or self._tool_filter(tool)]
-        return look_up_id(plan, request.text, tools, plan_with, self._policy, self._tools.catalog.tool)
+        return Steps((answer.plan,), (request.text,)) if answer.plan else None
 
     async def acontext(self, request: Request, k: int | None = 10) -> ContextHits:
         """`context` in a worker thread."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contextune.errors import PlanError
-from contextune.plan.schema import check_plan, is_id, is_valid, parameter_of, plan_errors, tool_parameters
+from contextune.plan.schema import check_plan, is_valid, plan_errors, tool_parameters
 from contextune.tools import bundled_toolbox
 from contextune.types import Argument, Missing, Plan, Tool
 
@@ -115,26 +115,3 @@ def test_remote_reference_is_not_fetched() -> None:
             check_plan(plan("t", one="x"), tool)
         with pytest.raises(BlockingIOError):
             nobody.accept()
-
-
-@pytest.mark.parametrize(
-    ("name", "right", "wrong"),
-    [
-        ("email", "a@b.example", "Anke Siebert"),
-        ("uri", "https://b.example/x", "the page"),
-        ("uuid", "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3f2504e0"),
-        ("time", "15:00", "2026-09-17T15:00"),
-        ("duration", "PT10M", "ten minutes"),
-        ("ipv4", "10.0.4.17", "10.0.4"),
-    ],
-)
-def test_formats_are_checked(name: str, right: str, wrong: str) -> None:
-    parameter = parameter_of("value", {"type": "string", "format": name}, required=True)
-    assert is_valid(right, parameter)
-    assert not is_valid(wrong, parameter)
-
-
-def test_id_is_told_by_name_or_description() -> None:
-    assert is_id(parameter_of("room_id", {"type": "integer"}, required=True))
-    assert is_id(parameter_of("room", {"type": "string", "description": "The id of the room"}, required=True))
-    assert not is_id(parameter_of("room", {"type": "string", "description": "Its name"}, required=True))

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import cast
 
 from contextune.plan.bounded_items import MAX_ENTRIES, MAX_FIELD
-from contextune.plan.formats import ADDRESS
-from contextune.plan.values import ContactLookup
+from contextune.plan.values import ADDRESS, ContactLookup
 from contextune.types import Item
 
 _SENDERS = ("author", "sender", "organizer", "from")

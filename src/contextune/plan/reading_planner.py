@@ -19,7 +19,6 @@ from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.cost import COSTS, call_cost
 from contextune.plan.policy.policy import RIVAL, Policy
 from contextune.plan.policy.readings import Readings
-from contextune.plan.schema import plan_errors
 from contextune.rank import Ranker
 from contextune.reading.model import ReadingModel, default_reading_model
 from contextune.reading.texts import request_text
@@ -81,8 +80,6 @@ class ReadingPlanner:
         right = self._ranker.score(features).tolist()
         pairs: list[tuple[Plan, float]] = []
         for call, share in zip(calls, right, strict=True):
-            if plan_errors(call.plan(0.0), call.tool):
-                continue  # the schema forbids what these arguments are together
             pairs.append((call.plan(0.0), share))
             # who of two namesakes is meant is asked, however unlike their probabilities are
             pairs += [

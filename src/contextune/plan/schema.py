@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from contextune._internal.json_schema import CompiledSchema
 from contextune.errors import InvalidDataError, PlanError
-from contextune.plan.formats import FORMATS
 from contextune.search.tokenize import identifier_words, tokenize
 from contextune.types import Plan, Tool
 
@@ -25,8 +25,6 @@ _FREE = frozenset(
     ]
 )
 """Names of free-text arguments, for catalogues that do not mark them with `x-free-text`."""
-_IDS = frozenset(["id", "ids", "uid", "uuid"])
-_ID_OF = re.compile(r"\s{0,9}(?:the |an? )?(?:unique )?(?:id|identifier)s? (?:of|for)\b", re.IGNORECASE)
 _DAY = re.compile(r"(^|_)(date|day)$")
 _MOMENT = re.compile(r"(^|_)(datetime|timestamp|time|when|at)$")
 _DATED = re.compile(r"yyyy-mm-dd|iso.?8601", re.IGNORECASE)
@@ -54,8 +52,6 @@ class Parameter:
     description_words: tuple[str, ...]
     choices: tuple[Any, ...] = ()
     default: Any = None
-    root: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
-    """The schema that it is a part of, for references."""
     validators: dict[str, CompiledSchema] = field(
         default_factory=dict[str, CompiledSchema], repr=False, compare=False
     )
@@ -103,24 +99,16 @@ def _parameters(key: _SchemaKey) -> tuple[Parameter, ...]:
     resolved = {name: _resolve(schema, root) for name, schema in properties.items()}
     marked = any(schema.get("x-free-text") for schema in resolved.values())
     return tuple(
-        _parameter(name, schema, name in required, root, marked=marked) for name, schema in resolved.items()
+        _parameter(name, schema, name in required, marked=marked) for name, schema in resolved.items()
     )
 
 
-def parameter_of(
-    name: str, schema: Mapping[str, Any], *, required: bool, root: Mapping[str, Any] | None = None
-) -> Parameter:
-    """A parameter that is a part of another one: an element of a list, a property of an object.
-
-    `root` is the schema in which references are looked up.
-    """
-    root = schema if root is None else root
-    return _parameter(name, _resolve(schema, root), required, root, marked=bool(schema.get("x-free-text")))
+def parameter_of(name: str, schema: Mapping[str, Any], *, required: bool) -> Parameter:
+    """A parameter that is a part of another one: an element of a list, a property of an object."""
+    return _parameter(name, _resolve(schema, schema), required, marked=bool(schema.get("x-free-text")))
 
 
-def _parameter(
-    name: str, schema: Mapping[str, Any], required: bool, root: Mapping[str, Any], *, marked: bool
-) -> Parameter:
+def _parameter(name: str, schema: Mapping[str, Any], required: bool, *, marked: bool) -> Parameter:
     choices = tuple(schema["enum"]) if isinstance(schema.get("enum"), list) else ()
     if "const" in schema:
         choices = (schema["const"],)
@@ -133,7 +121,6 @@ def _parameter(
         tuple(tokenize(str(schema.get("description") or ""))),
         choices,
         schema.get("default"),
-        root,
     )
 
 
@@ -200,7 +187,7 @@ def plan_errors(plan: Plan, tool: Tool) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _compiled_tool(key: _SchemaKey) -> CompiledSchema:
-    return CompiledSchema(key.tool.parameters, formats=FORMATS)
+    return CompiledSchema(key.tool.parameters, formats=_FORMATS)
 
 
 def check_plan(plan: Plan, tool: Tool) -> Plan:
@@ -209,11 +196,6 @@ def check_plan(plan: Plan, tool: Tool) -> Plan:
         more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
         raise PlanError(f"the plan does not fit {tool.id!r}: {errors[0]}{more}")
     return plan
-
-
-def is_id(parameter: Parameter) -> bool:
-    """Whether an argument takes the id of something, by its name or its description."""
-    return not _IDS.isdisjoint(parameter.words[-1:]) or bool(_ID_OF.match(parameter.description))
 
 
 def is_valid(value: Any, parameter: Parameter) -> bool:
@@ -227,6 +209,17 @@ def is_valid(value: Any, parameter: Parameter) -> bool:
 def _compiled(parameter: Parameter) -> CompiledSchema:
     if parameter.name not in parameter.validators:
         schema = {name: part for name, part in parameter.schema.items() if name != "default"}
-        schema |= {name: parameter.root[name] for name in ("$defs", "definitions") if name in parameter.root}
-        parameter.validators[parameter.name] = CompiledSchema(schema, formats=FORMATS)
+        parameter.validators[parameter.name] = CompiledSchema(schema, formats=_FORMATS)
     return parameter.validators[parameter.name]
+
+
+def _is_moment(text: str) -> bool:
+    """Local time without a UTC offset is accepted, unlike in RFC 3339."""
+    return "T" in text and bool(datetime.fromisoformat(text))
+
+
+def _is_day(text: str) -> bool:
+    return bool(date.fromisoformat(text))
+
+
+_FORMATS = {"date-time": _is_moment, "date": _is_day}

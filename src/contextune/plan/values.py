@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from contextune.context.signals.people import relation_synonyms
-from contextune.plan.formats import ISO_DURATION
 from contextune.plan.schema import Parameter
 from contextune.search import tokenize
 from contextune.time_phrases.durations import find_duration_words
@@ -20,16 +19,12 @@ from contextune.time_phrases.number_words import CARDINAL_WORDS, parse_number
 from contextune.time_phrases.phrase import fold
 from contextune.types import Contact, local_time
 
-DIGITS = r"(?<![\w.,:/-])[-−]?(?:\d{1,3}(?:,\d{3}){1,4}(?:\.\d{1,9})?|\d{1,15}(?:[.,]\d{1,9})?)(?![.,:/-]?\d)"
-"""A number in digits that is no part of an identifier, a version or a clock time."""
-_UNDER_1000 = rf"(?:(?:{CARDINAL_WORDS}|a) hundred(?:(?: and)? (?:{CARDINAL_WORDS}))?|{CARDINAL_WORDS})"
-NUMBER_WORDS = (
-    rf"(?:(?:{_UNDER_1000}|a) thousand(?: (?:and )?{_UNDER_1000})?|{_UNDER_1000}|half a dozen|a dozen|zero)"
-    r"(?: and (?:a half|a quarter|three quarters))?"
+_ISO_DURATION = re.compile(
+    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
 )
-"""A number in words, below a million."""
-_NUMBER = re.compile(rf"{DIGITS}(?!\w)|\b{NUMBER_WORDS}\b")
-_SHARES = {"and a half": 0.5, "and a quarter": 0.25, "and three quarters": 0.75}
+_NUMBER = re.compile(rf"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])|\b(?:{CARDINAL_WORDS})\b")
+ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+"""An email address."""
 _EDGES = " \t\n.,;:!?…'\"“”‘’«»()[]"
 _STOP_WORDS = frozenset(["the", "and", "of", "at", "my", "s", "in", "law", "for", "a", "from", "to", "who"])
 
@@ -158,31 +153,12 @@ def normalize_time(value: object, *, day: bool = False) -> str | None:
 
 def find_numbers(text: str) -> list[tuple[float, str]]:
     """The numbers in a text, each with its spelling."""
-    low = text.casefold()
-    return [(value, low[first:last]) for value, first, last in locate_numbers(low)]
-
-
-def locate_numbers(text: str) -> list[tuple[float, int, int]]:
-    """The numbers in a text, each with its start and end."""
-    return [(read_number(match.group()), *match.span()) for match in _NUMBER.finditer(text.lower())]
-
-
-def read_number(words: str) -> float:
-    """The value of what `DIGITS` or `NUMBER_WORDS` matches."""
-    words = words.lower().replace("−", "-")
-    if words.lstrip("-")[:1].isdigit():
-        is_grouped = re.fullmatch(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?", words)
-        return float(words.replace(",", "" if is_grouped else "."))
-    for share, value in _SHARES.items():
-        if words.endswith(f" {share}"):
-            return read_number(words.removesuffix(f" {share}")) + value
-    total = 0.0
-    for size, name in ((1000, " thousand"), (100, " hundred")):
-        head, found, rest = words.partition(name)
-        if found:
-            total += size * (1 if head == "a" else read_number(head))
-            words = rest.removeprefix(" and").strip()
-    return total + (0.0 if words in ("", "zero") else parse_number(words))
+    numbers: list[tuple[float, str]] = []
+    for match in _NUMBER.finditer(text.casefold()):
+        word = match.group()
+        value = float(word.replace(",", ".")) if word.lstrip("-")[0].isdigit() else parse_number(word)
+        numbers.append((float(value), word))
+    return numbers
 
 
 def find_durations(text: str) -> list[tuple[timedelta, int, int]]:
@@ -194,7 +170,7 @@ def find_durations(text: str) -> list[tuple[timedelta, int, int]]:
 
 def parse_duration(text: str) -> timedelta | None:
     """Parse a duration in ISO 8601 (PT30M) or in words."""
-    if (match := ISO_DURATION.fullmatch(text.strip())) and any(match.groups()):
+    if (match := _ISO_DURATION.fullmatch(text.strip())) and any(match.groups()):
         weeks, days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
         return timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
     durations = find_durations(text)

@@ -80,8 +80,7 @@ NO_RULES = frozenset(
         # candidates of values, and parts of rules
         *("match_names", "contact_lookup", "find_times", "bounded_item", "clamp_time", "fits", "nest"),
         *("tool_leaves", "leaf_options", "listed_parts", "value_matrix", "value_texts", "tool_parameters"),
-        *("is_valid", "columns_of", "align", "is_known"),
-        *("fold_accents", "is_one_edit", "identifier_words", "tokenize"),
+        *("fold_accents", "is_one_edit", "is_known", "identifier_words", "tokenize"),
     ]
 )
 """Functions that modules with rules call, and that are none."""

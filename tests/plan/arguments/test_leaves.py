@@ -34,34 +34,3 @@ def test_leaves_of_nested_objects_have_paths_and_required_ones_come_first() -> N
 def test_values_are_nested_again() -> None:
     values = {("flight", "number"): "LH 12", ("flight", "date"): "2026-09-17", ("verbose",): True}
     assert nest(values) == {"flight": {"number": "LH 12", "date": "2026-09-17"}, "verbose": True}
-
-
-ORDER = Tool(
-    "order",
-    "Order articles.",
-    parameters={
-        "type": "object",
-        "$defs": {
-            "Line": {
-                "type": "object",
-                "properties": {"sku": {"type": "string"}, "amount": {"$ref": "#/$defs/Amount"}},
-                "required": ["sku"],
-            },
-            "Amount": {"type": "integer", "minimum": 1},
-        },
-        "properties": {"lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}}},
-        "required": ["lines"],
-    },
-)
-
-
-def test_properties_of_the_objects_of_a_list_are_its_columns() -> None:
-    leaves = tool_leaves(ORDER)
-    assert [(leaf.name, leaf.table) for leaf in leaves] == [
-        ("lines.[].sku", ("lines",)),
-        ("lines.[].amount", ("lines",)),
-    ]
-    assert all(leaf.is_list for leaf in leaves)
-    assert leaves[1].parameter.kind == "integer"  # the reference is one of the whole schema
-    columns = {leaves[0].path: ["A-1", "B-2"], leaves[1].path: [3, None]}
-    assert nest(columns) == {"lines": [{"sku": "A-1", "amount": 3}, {"sku": "B-2"}]}

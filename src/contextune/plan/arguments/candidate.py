@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from contextune.plan.arguments.quantities import Quantity
 from contextune.types import Contact, Item, Source
 
 Group = Literal["time", "person", "title", "field", "number", "choice", "boolean", "said"]
@@ -26,10 +25,6 @@ class ValueCandidate:
     """What it is where it comes from, in words: "subject of mail"; empty if only its group says."""
     weight: float = 0.0
     """How strongly it is proposed, compared with others of its group."""
-    quantity: Quantity | None = None
-    """Of a number of the request."""
-    place: tuple[int, int] = (-1, -1)
-    """The characters of the request that say it; -1 if none do."""
 
 
 def origin_of(item: Item, rank: int) -> str:

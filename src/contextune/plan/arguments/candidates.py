@@ -15,16 +15,8 @@ from contextune.plan.arguments.candidate import ValueCandidate, origin_of
 from contextune.plan.arguments.leaves import Leaf
 from contextune.plan.arguments.moments import time_candidates
 from contextune.plan.arguments.people import people_candidates
-from contextune.plan.arguments.quantities import (
-    Quantity,
-    find_currencies,
-    find_quantities,
-    in_unit_of,
-    measure_of,
-)
-from contextune.plan.formats import ADDRESS, LINK
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import is_id
+from contextune.plan.values import find_durations, find_numbers
 from contextune.reading.texts import Names, value_text
 from contextune.search import tokenize
 from contextune.types import Source
@@ -51,41 +43,13 @@ _CODE = re.compile(
 )
 """References in running text: numbers of four digits and more, codes, paths."""
 _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]{2,80})[\"“”«»]")
-_IDENTIFIER = re.compile(
-    r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?\b|#[0-9a-fA-F]{6}\b"
-    r"|(?<![\w./-])(?:\w{1,40}_\w{1,40}|[\w-]{1,40})\.[A-Za-z]{2,5}\b(?!\.)|\b[A-Za-z0-9]{1,30}(?:_[A-Za-z0-9]{1,30}){1,5}\b(?!\.)"
-    r"|(?<!\w)(?=[\w./:+@-]{0,40}\d)[A-Za-z0-9][\w./:+@-]{1,40}(?<![.:])"
-)
-"""Identifiers: grouped account numbers, colours, names of files, and whatever has a digit."""
-_NAMED = re.compile(
-    r"\b(?:called|named|titled|entitled|labell?ed) (?=[^\"“”«»])([^\"“”«»,.;:!?\n]{1,60}?)"
-    r"(?=[\"“”«»,.;:!?\n]|\Z| (?:and|at|for|from|in|on|to|until|with)\b)",
-    re.IGNORECASE,
-)
-"""What something is to be called."""
-_PROPER = r"[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3}"
-_FROM = re.compile(rf"(?:\bfrom |(?<=\w )(?={_PROPER} to [A-Z]))({_PROPER})")
-_TO = re.compile(rf"\bto ({_PROPER})")
-"""The ends of a way: "from Oslo to Rome", "HAM to JFK"."""
-_SAID = (
-    (_NAMED, "named"),
-    (_FROM, "from"),
-    (_TO, "to"),
-    (_QUOTED, "quoted"),
-    (ADDRESS, "said"),
-    (LINK, "said"),
-    (_IDENTIFIER, "said"),
-)
-_MOST_SAID = {ADDRESS: 6, _IDENTIFIER: 6}
-_SECONDS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
+_IDENTIFIER = re.compile(r"(?<!\w)(?=[\w./:+@-]{0,40}\d)[A-Za-z0-9][\w./:+@-]{1,40}(?<![.:])")
 
 
 def takes_time(leaf: Leaf) -> bool:
     """Whether an argument may take a time: by its kind, or by a word of its name or description."""
     parameter = leaf.parameter
     if parameter.kind in ("moment", "day"):
-        return True
-    if parameter.schema.get("format") == "time":
         return True
     return parameter.kind in ("text", "free") and not _TIME_WORDS.isdisjoint(
         (*parameter.words, *parameter.description_words)
@@ -131,13 +95,11 @@ class RequestValues:
             found += self._times
         if any(leaf.parameter.kind in ("number", "integer", "duration", "text") for leaf in leaves):
             found += self._numbers
-        found += _choices(leaves, self.inputs.request.text)
+        found += _choices(leaves)
         found += _examples(leaves)
-        found += _currencies(self.inputs, leaves)
-        unique: dict[tuple[str, str, tuple[int, int]], ValueCandidate] = {}
+        unique: dict[tuple[str, str], ValueCandidate] = {}
         for candidate in found:
-            place = candidate.place if candidate.group == "number" else (-1, -1)
-            unique.setdefault((candidate.group, candidate.text, place), candidate)
+            unique.setdefault((candidate.group, candidate.text), candidate)
         return list(unique.values())
 
 
@@ -151,16 +113,10 @@ def fits(candidate: ValueCandidate, leaf: Leaf) -> bool:
     kind = leaf.parameter.kind
     match candidate.group:
         case "time":
-            return (
-                kind == ("day" if candidate.is_day else "moment")
-                or (kind == "day" and candidate.role == "said")
-                or (kind in ("text", "free") and takes_time(leaf))
+            return kind == ("day" if candidate.is_day else "moment") or (
+                kind in ("text", "free") and takes_time(leaf)
             )
-        case "said" if candidate.role == "currency":
-            return "currency" in leaf.parameter.words
         case "number":
-            if candidate.quantity is not None and not _is_measured_by(candidate, candidate.quantity, leaf):
-                return False
             return kind in ("number", "integer", "duration") or (
                 kind == "text" and isinstance(candidate.value, str)
             )
@@ -172,41 +128,14 @@ def fits(candidate: ValueCandidate, leaf: Leaf) -> bool:
             return kind in ("text", "free")
 
 
-def _is_measured_by(candidate: ValueCandidate, quantity: Quantity, leaf: Leaf) -> bool:
-    """Whether an argument takes what a quantity measures; a duration in the unit nearest to its own."""
-    parameter = leaf.parameter
-    if quantity.dimension and is_id(parameter):
-        return False
-    measure = measure_of(parameter)
-    if quantity.dimension == "time" and measure is not None:
-        is_whole = quantity.base % 60 == 0
-        wanted = _SECONDS.get(measure.factor, "hours") if parameter.kind != "duration" else "minutes"
-        if wanted == "minutes" and not is_whole:
-            wanted = "hours"
-        return measure.dimension == "time" and candidate.role.startswith(wanted)
-    if quantity.dimension and parameter.kind == "duration":
-        return False
-    return in_unit_of(quantity, parameter) is not None
-
-
 def _said(inputs: PlanningInput) -> Iterator[ValueCandidate]:
-    """Quoted texts, addresses, links and identifiers of the request."""
+    """Quoted texts and identifiers of the request."""
     text = inputs.request.text
-    taken: list[tuple[int, int]] = []
-    for pattern, origin in _SAID:
-        for match in islice(pattern.finditer(text), _MOST_SAID.get(pattern, 3)):
-            first, last = match.span()
-            if origin == "said" and any(start < last and first < end for start, end in taken):
-                continue
+    for pattern, origin in ((_QUOTED, "quoted"), (_IDENTIFIER, "said")):
+        for match in list(pattern.finditer(text))[:3]:
             words = match.group(1) if pattern.groups else match.group()
-            first, last = match.span(1) if pattern.groups else match.span()
-            if pattern is LINK:
-                words = words.rstrip(".,;:!?)")
-            if origin == "said":
-                taken.append((first, last))
-            source = Source("said", words=words)
             yield ValueCandidate(
-                words, "said", value_text(words, origin), source, role=origin, place=(first, last)
+                words, "said", value_text(words, origin), Source("said", words=words), role=origin
             )
 
 
@@ -276,42 +205,30 @@ def _examples(leaves: Sequence[Leaf]) -> Iterator[ValueCandidate]:
 
 
 def _numbers(inputs: PlanningInput) -> Iterator[ValueCandidate]:
-    """The numbers, quantities and durations of the request."""
+    """The numbers and durations of the request."""
     text = inputs.request.text
-    quantities = find_quantities(text)
-    for each in [each for each in quantities if each.dimension == "time"][:2]:
-        words, place = text[each.first : each.last], (each.first, each.last)
-        for seconds, unit in ((60, "minutes"), (3600, "hours"), (1, "seconds")):
-            value = each.base / seconds
+    for length, start, end in find_durations(text)[:2]:
+        words = text[start:end]
+        minutes = length.total_seconds() / 60
+        for value, unit in ((minutes, "minutes"), (minutes / 60, "hours"), (minutes * 60, "seconds")):
             if value == int(value) or unit == "hours":
-                shown = value_text(f"{_plain(value)} {unit}", words)
-                source, role = Source("said", words=words), f"{unit} said"
+                shown = f"{_plain(value)} {unit}"
+                source = Source("said", words=words)
                 yield ValueCandidate(
-                    _plain(value), "number", shown, source, role=role, quantity=each, place=place
+                    _plain(value), "number", value_text(shown, words), source, role=f"{unit} said"
                 )
-    for each in [each for each in quantities if each.dimension != "time"][:_NUMBERS]:
-        words, place = text[each.first : each.last], (each.first, each.last)
-        shown, source = value_text(words, "number said"), Source("said", words=words)
-        yield ValueCandidate(_plain(each.amount), "number", shown, source, quantity=each, place=place)
-
-
-def _currencies(inputs: PlanningInput, leaves: Iterable[Leaf]) -> Iterator[ValueCandidate]:
-    """The codes of the currencies that the request names, for arguments that take one."""
-    if any("currency" in leaf.parameter.words for leaf in leaves):
-        text = inputs.request.text
-        for code, first, last in find_currencies(text):
-            words = text[first:last]
-            shown, source = value_text(code, f"currency of {words}"), Source("said", words=words)
-            yield ValueCandidate(code, "said", shown, source, role="currency", place=(first, last))
+    for value, words in find_numbers(text)[:_NUMBERS]:
+        source = Source("said", words=words)
+        yield ValueCandidate(_plain(value), "number", value_text(words, "number said"), source)
 
 
 def _plain(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _choices(leaves: Iterable[Leaf], text: str) -> Iterator[ValueCandidate]:
-    """The values that schemas list; of very many, those whose words are in the request."""
-    count, low = 0, text.casefold()
+def _choices(leaves: Iterable[Leaf]) -> Iterator[ValueCandidate]:
+    """The values that schemas list."""
+    count = 0
     for leaf in leaves:
         parameter = leaf.parameter
         label = " ".join(parameter.words)
@@ -322,6 +239,6 @@ def _choices(leaves: Iterable[Leaf], text: str) -> Iterator[ValueCandidate]:
                 )
         for value in cast("Sequence[Any]", parameter.choices):
             count += 1
-            if count > _CHOICES and str(value).casefold() not in low:
-                continue
+            if count > _CHOICES:
+                return
             yield ValueCandidate(value, "choice", value_text(value, f"option of {label}"), Source("choice"))

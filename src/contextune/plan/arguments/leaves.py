@@ -1,7 +1,7 @@
 """The leaves of a tool's parameters: every argument that takes one value or a list of values."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -11,8 +11,6 @@ from contextune.types import Tool
 MAX_LEAVES = 14
 """Arguments that are filled, required ones first: a tool with more is filled in part."""
 _DEPTH = 3
-EACH = "[]"
-"""Stands in a path for every element of a list of objects."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +27,6 @@ class Leaf:
     def name(self) -> str:
         """The path as one name: `flight.number`."""
         return ".".join(self.path)
-
-    @property
-    def table(self) -> tuple[str, ...]:
-        """The path of the list of objects that it is a column of; empty if it is of none."""
-        return self.path[: self.path.index(EACH)] if EACH in self.path else ()
 
 
 def tool_leaves(tool: Tool) -> tuple[Leaf, ...]:
@@ -62,45 +55,28 @@ def _expand(path: tuple[str, ...], parameter: Parameter, required: bool, depth: 
         element = cast("object", schema.get("items"))
         if isinstance(element, Mapping):
             described = {"description": schema.get("description", ""), **cast("Mapping[str, Any]", element)}
-            inner = parameter_of(parameter.name, described, required=required, root=parameter.root)
+            inner = parameter_of(parameter.name, described, required=required)
             if inner.kind not in ("list", "other"):
                 yield Leaf(path, inner, required, is_list=True)
-            elif EACH not in path:
-                yield from _columns((*path, EACH), inner, required, depth)
         return
     properties = cast("object", schema.get("properties"))
     if isinstance(properties, Mapping) and depth < _DEPTH:
         needed = frozenset(cast("Sequence[str]", schema.get("required") or ()))
         for name, part in cast("Mapping[str, Any]", properties).items():
             if isinstance(part, Mapping):
-                part = cast("Mapping[str, Any]", part)
-                inner = parameter_of(name, part, required=name in needed, root=parameter.root)
+                inner = parameter_of(name, cast("Mapping[str, Any]", part), required=name in needed)
                 yield from _expand(path, inner, required and name in needed, depth + 1)
         return
     if parameter.kind != "other":
         yield Leaf(path, parameter, required)
 
 
-def _columns(path: tuple[str, ...], row: Parameter, required: bool, depth: int) -> Iterator[Leaf]:
-    """The properties of the objects of a list, each a list of its own; lists and objects in them are not."""
-    for leaf in _expand(path[:-1], replace(row, name=EACH), required, depth + 1):
-        if not leaf.is_list and len(leaf.path) == len(path) + 1:
-            yield replace(leaf, is_list=True)
-
-
 def nest(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
-    """The arguments of a call from the values of its leaves; None stands for what a row does not have."""
+    """The arguments of a call from the values of its leaves."""
     arguments: dict[str, Any] = {}
     for path, value in values.items():
         inner = arguments
-        *outer, last = path[: path.index(EACH)] if EACH in path else path
-        for name in outer:
+        for name in path[:-1]:
             inner = inner.setdefault(name, {})
-        if EACH not in path:
-            inner[last] = value
-            continue
-        rows = inner.setdefault(last, [{} for _ in value])
-        for row, part in zip(rows, value, strict=True):
-            if part is not None:
-                row[path[-1]] = part
+        inner[path[-1]] = value
     return arguments

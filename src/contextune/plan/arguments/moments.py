@@ -10,7 +10,6 @@ from contextune.types import Source
 
 _TIMES, _TIMED_ITEMS, _WRITTEN = 24, 3, 8
 """Most times, items whose times are read, and times that the texts of items mention."""
-_ENDING = ("until", "by", "before")
 _DAY = timedelta(days=1)
 _LAST_MINUTE = 24 * 60 - 1
 
@@ -41,12 +40,8 @@ def time_candidates(inputs: PlanningInput) -> list[ValueCandidate]:
         source = Source("time", words=phrase.text)
         for number, (start, end) in enumerate(phrase.readings[:3]):
             label = phrase.text if not number else f"{phrase.text}, or"
-            if phrase.bound in _ENDING and not number:
-                start = phrase.anchor  # "until ten" says ten, not now
             if phrase.granularity in ("minute", "hour"):
                 add(start.date(), _minutes(start), label, source, "said", weight=3 - number)
-                if phrase.kind == "span" and not phrase.bound:
-                    add(end.date(), _minutes(end), f"end of {label}", source, "end", weight=2 - number)
                 continue
             if start != datetime.min:
                 add(start.date(), None, label, source, "said", weight=3 - number)

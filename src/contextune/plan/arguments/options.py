@@ -3,17 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from contextune.plan.arguments.candidate import ValueCandidate
-from contextune.plan.arguments.candidates import fits, takes_time
+from contextune.plan.arguments.candidates import fits
 from contextune.plan.arguments.leaves import Leaf
-from contextune.plan.arguments.quantities import Quantity, in_unit_of
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import Parameter, is_id, is_valid
-from contextune.plan.values import format_duration
+from contextune.plan.schema import Parameter, is_valid
 from contextune.reading.model import OMITTED, SPAN, CallReading, ReadSpan
 from contextune.search.tokenize import identifier_words
 from contextune.types import Contact, Source, Tool
@@ -23,11 +21,6 @@ _MARKS, _NAMES, _LONGEST_NAME = 3, 4, 5
 """Most spans behind names and colons, most capitalised names, and most words of one."""
 _MOST_WORDS, _LONGEST_LIST = 200, 400
 _WORD = re.compile(r"[^\s,;:!?\"“”()]+")
-_IDENTIFIER = re.compile(r"(?<!\w)\w{1,99}(?:[-./@+#:]\w{1,99}){1,20}")
-_ID = re.compile(r"(?=[^\d_:@./-]{0,60}[\d_:@./-])\S{1,200}")
-"""An id: no prose, and no plain word."""
-_NUMBERED = frozenset(["number", "iban", "serial"])
-"""Last words of the names of texts that have a digit."""
 _BETWEEN = re.compile(r"\s*(?:,|;|\band\b|&|\n)\s*")
 _ADDRESS_WORDS = frozenset(["email", "mail", "address", "addresses", "e"])
 _NUMBER_WORDS = frozenset(["phone", "number", "msisdn", "mobile", "tel", "telephone"])
@@ -70,45 +63,16 @@ def leaf_options(
     if leaf.parameter.kind in ("text", "free"):
         seen: set[str] = set()
         for span in (*spans, *_plain_spans(inputs, text)):
-            words = _whole_words(text, span).strip(_EDGES) if span.end <= len(text) else ""
-            if not takes_time(leaf) and _is_time(span, inputs, text):
-                continue
-            if words and words not in seen and _may_be(words, leaf) and is_valid(words, leaf.parameter):
+            words = text[span.start : span.end].strip(_EDGES) if span.end <= len(text) else ""
+            if words and words not in seen and is_valid(words, leaf.parameter):
                 seen.add(words)
                 options.append(ValueOption(SPAN, words, "said", (Source("said", words=words),), None, span))
     for number, candidate in enumerate(candidates):
         for value in leaf_values(candidate, leaf, tool) if fits(candidate, leaf) else ():
-            if _may_be(value, leaf) and is_valid(value, leaf.parameter):
+            if is_valid(value, leaf.parameter):
                 sources = (candidate.source,)
                 options.append(ValueOption(number + 2, value, candidate.group, sources, candidate))
     return options
-
-
-def _is_time(span: ReadSpan, inputs: PlanningInput, text: str) -> bool:
-    """Whether a span is a time and nothing else."""
-    first = len(text) - len(inputs.request.text)
-    return any(
-        each.first <= span.start - first and span.end - first <= each.last for each in inputs.time_phrases
-    )
-
-
-def _whole_words(text: str, span: ReadSpan) -> str:
-    """A span, without half an identifier at its edges: "db-prod-02.internal" is one name."""
-    start, end = span.start, span.end
-    for match in _IDENTIFIER.finditer(text):
-        first, last = match.span()
-        start = first if first < start < last else start
-        end = last if first < end < last else end
-    return text[start:end]
-
-
-def _may_be(value: Any, leaf: Leaf) -> bool:
-    """Whether an id or a number in a text may be so; prose is none, and nobody's name."""
-    if not isinstance(value, str):
-        return True
-    if is_id(leaf.parameter) and not leaf.parameter.choices and not _ID.fullmatch(value):
-        return False
-    return _NUMBERED.isdisjoint(leaf.parameter.words[-1:]) or any(map(str.isdigit, value))
 
 
 def listed_parts(words: str) -> list[str]:
@@ -171,8 +135,6 @@ def plain_values(candidate: ValueCandidate, leaf: Leaf) -> list[Any]:
     """A candidate that is no contact in the forms that an argument may take."""
     if candidate.group == "time":
         return _time_forms(candidate, leaf)
-    if candidate.quantity is not None:
-        return _quantity_forms(candidate.quantity, leaf.parameter)
     if candidate.group == "number":
         kind = leaf.parameter.kind
         if kind == "integer":
@@ -181,22 +143,10 @@ def plain_values(candidate: ValueCandidate, leaf: Leaf) -> list[Any]:
     return [candidate.value]
 
 
-def _quantity_forms(quantity: Quantity, parameter: Parameter) -> list[Any]:
-    """A quantity in the unit of an argument."""
-    if parameter.kind == "duration":
-        return [format_duration(timedelta(seconds=quantity.base))] if quantity.dimension == "time" else []
-    value = in_unit_of(quantity, parameter)
-    if value is None:
-        return []
-    if parameter.kind == "integer" and value != int(value):
-        return [round(value)] if value != quantity.amount else []
-    return [int(value) if value == int(value) else value]
-
-
 def _time_forms(candidate: ValueCandidate, leaf: Leaf) -> list[str]:
     """A day as a day, and a moment as a moment; as an hour or a month where a text is asked for."""
     moment: datetime = candidate.value
-    if candidate.is_day or leaf.parameter.kind == "day":
+    if candidate.is_day:
         forms = [moment.date().isoformat()]
         return [*forms, f"{moment:%Y-%m}"] if leaf.parameter.kind in ("text", "free") else forms
     forms = [moment.isoformat(timespec="minutes")]

@@ -17,10 +17,9 @@ from contextune.plan.arguments.candidates import RequestValues, fits
 from contextune.plan.arguments.leaves import Leaf, nest, tool_leaves
 from contextune.plan.arguments.options import ValueOption, leaf_options, listed_parts
 from contextune.plan.arguments.people import NAMED
-from contextune.plan.arguments.stated import StatedValue, align, columns_of, stated_values
 from contextune.plan.arguments.value_features import VALUE_FEATURES, ValueScene, value_matrix, value_texts
 from contextune.plan.planning_input import PlanningInput
-from contextune.plan.schema import is_valid, tool_parameters
+from contextune.plan.schema import tool_parameters
 from contextune.rank import Ranker
 from contextune.reading.model import ArgumentInput, CallReading, ReadingModel
 from contextune.reading.texts import Names, argument_text, brief_item_text, call_text
@@ -32,9 +31,6 @@ _LIST_SHARE = 0.35
 _JOINS_AFTER = re.compile(r"[\s,]+(?:at|on|by|for|in|from|until|till)\Z", re.IGNORECASE)
 _JOINS_BEFORE = re.compile(r"\A[\s,]*(?:to|that|about)\s+", re.IGNORECASE)
 """What joins a text and a time."""
-_STATED = 0.9
-"""Probability of a value that the request states, if it states no other."""
-_DATES = ("day", "week", "month", "year")
 _ONCE = ("said", "person", "title", "field")
 """Groups of which one value fills one argument of a call."""
 
@@ -52,8 +48,6 @@ class FilledLeaf:
     """Of the candidate; `said` for a span of the request, empty if nothing was chosen."""
     namesakes: tuple[tuple[Any, tuple[Source, ...], float], ...] = ()
     """The other people whom the request names as well as the chosen one: value, sources, probability."""
-    places: tuple[tuple[int, int], ...] = ()
-    """Where the request states the values of a list."""
 
     @property
     def is_given(self) -> bool:
@@ -91,10 +85,7 @@ class ReadCall:
     def plan(self, confidence: float) -> Plan:
         """The call as a plan."""
         given = [leaf for leaf in self.leaves if leaf.is_given]
-        values = nest(_aligned(given))
-        declared = {parameter.name: parameter for parameter in tool_parameters(self.tool)}
-        # an object without one of its required parts is no value
-        values = {name: value for name, value in values.items() if is_valid(value, declared[name])}
+        values = nest({leaf.leaf.path: leaf.value for leaf in given})
         arguments = {
             name: Argument(
                 value,
@@ -107,7 +98,7 @@ class ReadCall:
         # arguments that no value of one kind can fill have no leaf
         questions |= {
             parameter.name: parameter.question
-            for parameter in declared.values()
+            for parameter in tool_parameters(self.tool)
             if parameter.required and parameter.name not in questions
         }
         missing = tuple(
@@ -195,14 +186,8 @@ def fill_call(read: ReadArguments, scene: ValueScene, ranker: Ranker) -> ReadCal
     shares = [part / max(float(part.sum()), 1e-9) for part in np.split(scores, np.cumsum(sizes)[:-1])]
     filled: dict[int, FilledLeaf] = {}
     used: set[tuple[str, str]] = set()
-    stated = stated_values(scene.inputs, read.tool, read.leaves, read.options)
-    for number, values in stated.by_leaf.items():
-        filled[number] = _choose_stated(read.leaves[number], read.options[number], shares[number], values)
-        used |= {("said", str(read.options[number][each.option].value)) for each in values}
-    open_leaves = [number for number in range(len(read.leaves)) if number not in filled]
-    for number in sorted(open_leaves, key=lambda each: -float(shares[each].max())):
-        free = _without_taken(read.options[number], shares[number], stated.taken, scene.inputs)
-        chosen = _choose(read.leaves[number], read.options[number], free, used)
+    for number in sorted(range(len(read.leaves)), key=lambda each: -float(shares[each].max())):
+        chosen = _choose(read.leaves[number], read.options[number], shares[number], used)
         filled[number] = chosen
         if chosen.group in _ONCE:
             used.add((chosen.group, str(chosen.value)))
@@ -237,72 +222,6 @@ def _without_edges(leaf: FilledLeaf, request: str, places: Sequence[tuple[int, i
         return leaf
     text = _JOINS_BEFORE.sub("", _JOINS_AFTER.sub("", request[first:last])).strip(" ,;:")
     return replace(leaf, value=text, sources=(Source("said", words=text),)) if text else leaf
-
-
-def _choose_stated(
-    leaf: Leaf,
-    options: Sequence[ValueOption],
-    shares: NDArray[np.float64],
-    values: Sequence[StatedValue],
-) -> FilledLeaf:
-    """The likeliest of the values that the request states; for a list, all of them in their order."""
-    by_share = sorted(values, key=lambda each: -float(shares[each.option]))
-    total = sum(float(shares[each.option]) for each in values)
-    parts = [float(shares[each.option]) / total if total else 1 / len(values) for each in by_share]
-    best = options[by_share[0].option]
-    if not leaf.is_list:
-        second = _STATED * max(parts[1:], default=0.0)
-        return FilledLeaf(leaf, best.value, best.sources, _STATED * parts[0], second, best.group)
-    ordered = sorted(values, key=lambda each: each.place)
-    first = {each.place: options[each.option] for each in reversed(ordered)}
-    by_value = {str(option.value): (place, option) for place, option in reversed(first.items())}
-    chosen = sorted(by_value.values(), key=lambda each: each[0])
-    sources = tuple(dict.fromkeys(source for _, option in chosen for source in option.sources))
-    places = tuple(place for place, _ in chosen)
-    listed = [option.value for _, option in chosen]
-    return FilledLeaf(leaf, listed, sources, _STATED, 1 - _STATED, best.group, places=places)
-
-
-def _without_taken(
-    options: Sequence[ValueOption],
-    shares: NDArray[np.float64],
-    taken: frozenset[tuple[int, int]],
-    inputs: PlanningInput,
-) -> NDArray[np.float64]:
-    """The shares, with none for numbers and times whose words state another argument or are of a date."""
-    dates = [(each.first, each.last) for each in inputs.time_phrases if each.granularity in _DATES]
-    words = [inputs.request.text[first:last] for first, last in taken if first >= 0]
-
-    def is_free(option: ValueOption) -> bool:
-        candidate = option.candidate
-        if candidate is None or option.group not in ("number", "time"):
-            return True
-        if option.group == "time":
-            said = candidate.source.words
-            return candidate.source.kind != "time" or not any(each in said for each in words)
-        first, last = candidate.place
-        return not any(start < last and first < end for start, end in (*taken, *dates))
-
-    return np.where([is_free(option) for option in options], shares, 0.0)
-
-
-def _aligned(leaves: Sequence[FilledLeaf]) -> dict[tuple[str, ...], Any]:
-    """The values by the paths of their arguments; columns of a list of objects have a value for each row.
-
-    The rows are those of the first required column; what is said nearest belongs to a row.
-    """
-    values = {leaf.leaf.path: leaf.value for leaf in leaves}
-    for columns in columns_of([leaf.leaf for leaf in leaves]).values():
-        base = next(
-            (leaves[number] for number in columns if leaves[number].leaf.required), leaves[columns[0]]
-        )
-        for column in (leaves[number] for number in columns):
-            if column.places and base.places:
-                rows = align(base.places, column.places)
-                values[column.leaf.path] = [None if row is None else column.value[row] for row in rows]
-            elif len(column.value) != len(base.value):
-                del values[column.leaf.path]
-    return values
 
 
 def _choose(

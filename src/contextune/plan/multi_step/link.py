@@ -44,7 +44,7 @@ _RETURNING_VERBS = frozenset(
     """)
 )
 """Verbs of tools whose result a later step can use."""
-LISTING_VERBS = frozenset(tokenize("search find list lookup look query browse recommend suggest"))
+_LISTING_VERBS = frozenset(tokenize("search find list lookup look query browse recommend suggest"))
 """Verbs of tools that return a list."""
 _CREATING_VERBS = frozenset(tokenize("create make new start set book schedule compose"))
 _VERBS = (
@@ -88,7 +88,7 @@ class PlannedStep:
     @property
     def _found(self) -> list[Item]:
         """The item whose title has all words of a search, if it is the only one."""
-        if not LISTING_VERBS & _verbs(self.tool):
+        if not _LISTING_VERBS & _verbs(self.tool):
             return []
         texts = [argument.value for argument in self.plan.arguments.values()]
         words = {word for text in texts if isinstance(text, str) for word in tokenize(text)}
@@ -330,7 +330,7 @@ def _shares_item(current: Argument | None, before: PlannedStep) -> bool:
 
 def _returns(parameter: Parameter, role: Role | None, tool: Tool, before: Tool) -> bool:
     """Whether the earlier tool returns such a thing."""
-    nouns = tool_nouns(before)
+    nouns = _nouns(before)
     if role == "thing":
         return _same_kind(parameter, tool, before)
     if not _RETURNING_VERBS & _verbs(before):
@@ -344,12 +344,11 @@ def _returns(parameter: Parameter, role: Role | None, tool: Tool, before: Tool) 
 
 def _same_kind(parameter: Parameter, tool: Tool, before: Tool) -> bool:
     """Whether both tools handle the same kind of thing: one searches mails, the other forwards a mail."""
-    own = frozenset(map(_singular, parameter.words[:-1])) or tool_nouns(tool)
-    return bool(own & tool_nouns(before))
+    own = frozenset(map(_singular, parameter.words[:-1])) or _nouns(tool)
+    return bool(own & _nouns(before))
 
 
-def tool_nouns(tool: Tool) -> frozenset[str]:
-    """The words of a tool's name that say what it handles, in the singular."""
+def _nouns(tool: Tool) -> frozenset[str]:
     return (
         frozenset(map(_singular, identifier_words(tool.name)))
         - _VERBS
@@ -371,6 +370,6 @@ def _point_at(
     """A pointer to an earlier result: all of it for a text, else the field named like the argument."""
     path: Path = ()
     if role != "text":
-        first = (0,) if LISTING_VERBS & _verbs(earlier[index].tool) else ()
+        first = (0,) if _LISTING_VERBS & _verbs(earlier[index].tool) else ()
         path = (*first, parameter.name)
     return Argument(Pointer(index, path), (Source("step", field=parameter.name, words=word),))

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, cast
 
-from contextune.plan.formats import ADDRESS
 from contextune.plan.lures import is_by_stranger
 from contextune.plan.planning_input import PlanningInput
 from contextune.plan.policy.readings import Readings
 from contextune.plan.policy.references import Reference, References
 from contextune.plan.policy.wording import parse_moment
 from contextune.plan.schema import Parameter, tool_parameters
-from contextune.plan.values import normalize_text
+from contextune.plan.values import ADDRESS, normalize_text
 from contextune.plan.words import folded_words
 from contextune.search.tokenize import tokenize
 from contextune.tools.profiles.effects import tool_effect

@@ -18,7 +18,6 @@ from contextune.context.signals import links
 from contextune.context.signals.registry import FAMILIES, Family
 from contextune.context.signals.scene import FeatureColumns, Floats, Scene
 from contextune.errors import InvalidDataError
-from contextune.plan.arguments.stated import StatedValues
 from contextune_lab.worlds.splits import CHOOSE_ON, REPORT_ON
 
 Neutral = Callable[..., Any]
@@ -78,10 +77,6 @@ def _no_words(*_: Any, **__: Any) -> frozenset[str]:
     return frozenset()
 
 
-def _unstated(*_: Any, **__: Any) -> StatedValues:
-    return StatedValues()
-
-
 def _undivided(text: str, **_: Any) -> tuple[str, ...]:
     return (text,)
 
@@ -109,10 +104,8 @@ RULES: Mapping[str, RuleSwitch] = {
     "given-times": RuleSwitch(
         "contextune.plan.arguments.reader", "_without_given_times", _first, (*CHOOSE_ON, *REPORT_ON)
     ),
-    "stated-values": RuleSwitch("contextune.plan.arguments.reader", "stated_values", _unstated),
     "personal-values": RuleSwitch(_TUNER, "guard_readings", _first),
     "doubts": RuleSwitch(_TUNER, "doubt_readings", _first),
-    "looked-up-ids": RuleSwitch(_TUNER, "look_up_id", _none),
     "steps": RuleSwitch(_TUNER, "split_request", _undivided),
 }
 """The rules that can be switched off, named for what they do."""
