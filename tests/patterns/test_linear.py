@@ -67,7 +67,8 @@ def test_slow_patterns_are_recognised(pattern: str, piece: str) -> None:
 @needs_timer
 def test_slow_texts_are_derived_from_the_pattern() -> None:
     slow = CollectedPattern(re.compile(r"go ahead (?:[0-9]x)*[0-9x]*!"), ["example"], {"search"})
-    assert "example.search" in _slow_texts(slow)
+    # a busy machine may hide the growth once
+    assert any("example.search" in _slow_texts(slow) for _ in range(5))
 
 
 @needs_timer
